@@ -25,7 +25,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// File is one file of the published tree.
 type File = output.File
 
 // Output holds the documents of a content folder.

@@ -26,7 +26,6 @@ type Artifact struct {
 	dir string
 }
 
-// File returns the text of the document at a path, or nil.
 func (a *Artifact) File(path string) []byte {
 	if i := slices.IndexFunc(a.Files, func(f assets.File) bool { return f.Path == path }); i >= 0 {
 		return a.Files[i].Bytes

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Status is the effect of publishing on a file.
 type Status string
 
 // Kept files are not generated: files of others, and dated scoreboards and files of a log whose
@@ -32,7 +31,6 @@ const (
 	Kept    Status = "kept"
 )
 
-// PlannedFile is a file of a Plan.
 type PlannedFile struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"` // in bytes
@@ -134,7 +132,6 @@ func compare(name, file string, text []byte) (PlannedFile, error) {
 	return e, nil
 }
 
-// Changes returns the entries that Apply changes.
 func (p *Plan) Changes() (changes []PlannedFile) {
 	for _, e := range append(slices.Clone(p.Entries), p.Snapshot) {
 		if e.Status != Same && e.Status != Kept {

@@ -10,13 +10,11 @@ import (
 // Object is a JSON object whose members keep their order.
 type Object []Member
 
-// Member is a member of an object.
 type Member = struct {
 	Name  string
 	Value any
 }
 
-// Set adds a member or replaces it.
 func (o *Object) Set(name string, value any) {
 	for i := range *o {
 		if (*o)[i].Name == name {
@@ -27,7 +25,6 @@ func (o *Object) Set(name string, value any) {
 	*o = append(*o, Member{name, value})
 }
 
-// Get returns the value of a member, or nil.
 func (o Object) Get(name string) any {
 	for _, m := range o {
 		if m.Name == name {
@@ -37,19 +34,16 @@ func (o Object) Get(name string) any {
 	return nil
 }
 
-// Object returns a member that is an object, or nil.
 func (o Object) Object(name string) Object {
 	object, _ := o.Get(name).(Object)
 	return object
 }
 
-// Texts returns a member that is a list of texts, or nil.
 func (o Object) Texts(name string) []string {
 	texts, _ := o.Get(name).([]string)
 	return texts
 }
 
-// MarshalJSONTo implements json.MarshalerTo.
 func (o Object) MarshalJSONTo(e *jsontext.Encoder) error {
 	err := e.WriteToken(jsontext.BeginObject)
 	for i := 0; i < len(o) && err == nil; i++ {

@@ -25,7 +25,6 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// File is one file of the published tree.
 type File = assets.File
 
 // NewFile returns a document with the headers of its path. It panics if the path is not in Paths.
@@ -37,7 +36,6 @@ func NewFile(path string, doc []byte) File {
 	return File{Path: path, MediaType: served.MediaType, Cache: served.Cache, Bytes: doc}
 }
 
-// The paths of documents.
 const (
 	OpenAPIPath        = "/openapi.json"
 	ScoreboardPage     = "/scoreboard.html"
@@ -54,7 +52,6 @@ const (
 	CardPath           = "/card.png" // the picture for previews of links
 )
 
-// CalendarPath is the path of a calendar of business days, in the format of the ending.
 func CalendarPath(id, ending string) string { return "/calendars/" + id + "." + ending }
 
 // Listed has the words for documents that other documents list.
@@ -74,7 +71,6 @@ var Listed = map[string]struct{ Title, What string }{
 // OPTIONS. Their star matches slashes too.
 var WorkerPatterns = []string{"/", "/*.html", "/*.json", "/llms.txt", MCPShort}
 
-// MCPShort redirects to the MCP endpoint.
 const MCPShort = "/mcp"
 
 // Pages returns the paths of the pages that have a Markdown twin.

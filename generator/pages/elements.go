@@ -20,7 +20,6 @@ import (
 // elements renders the parts of Markdown that differ from goldmark's.
 type elements struct{}
 
-// RegisterFuncs implements renderer.NodeRenderer.
 func (elements) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindHeading, renderHeading)
 	r.Register(ast.KindText, leaf(renderText))

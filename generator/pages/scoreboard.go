@@ -89,7 +89,6 @@ func (g *family) boardRows() []slipRow {
 	}
 }
 
-// Board returns the newest hand verification.
 func (g *family) Board() *site.Scoreboard { return g.Site.Current() }
 
 // Corrected returns the boards with corrections, newest first.

@@ -16,7 +16,6 @@ func ParseBoard(file string, src []byte) (*Scoreboard, error) {
 	return board, err
 }
 
-// Encode returns the text of the board's file.
 func (s *Scoreboard) Encode() []byte {
 	text, _ := yaml.Dump(nodeOf(reflect.ValueOf(*s), ""), // texts and numbers do not fail
 		yaml.WithIndent(2), yaml.WithLineWidth(120), yaml.WithCompactSeqIndent(false))

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// Error is one fault of the content.
 type Error struct {
 	File string // relative to the content folder; "." for the folder itself
 	place
@@ -37,7 +36,6 @@ func (f Error) String() string {
 // CheckLinks, CheckEndpoints and Site.Expand.
 type Errors []Error
 
-// Error returns a line for each fault.
 func (f Errors) Error() string {
 	lines := make([]string, len(f))
 	for i := range f {

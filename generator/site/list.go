@@ -25,7 +25,6 @@ type List struct {
 	kind *listKind
 }
 
-// Group holds the entries of a list under one name.
 type Group struct {
 	Name    string
 	Entries []ListEntry
@@ -62,7 +61,6 @@ func (k *listKind) member() string { return membersOf(k.file)[1].name }
 
 func (k *listKind) path(entry int) string { return fmt.Sprintf("%s[%d]", k.member(), entry) }
 
-// Job is work for agents.
 type Job struct {
 	ID          string   `json:"id" is:"id" max:"80" doc:"Identifier of the job."`
 	Title       string   `json:"title" is:"line" max:"140" doc:"The task in one line."`
@@ -172,10 +170,8 @@ func (a *Audit) check(fault func(member, what, hint string)) {
 	}
 }
 
-// EntryType returns the type of the list's entries.
 func (l *List) EntryType() reflect.Type { return l.kind.entry }
 
-// AppendJSON appends the entries as a JSON array.
 func (g *Group) AppendJSON(dst []byte) []byte {
 	b := bytes.NewBuffer(dst)
 	if err := json.MarshalWrite(b, g.Entries); err != nil {
@@ -184,10 +180,8 @@ func (g *Group) AppendJSON(dst []byte) []byte {
 	return b.Bytes()
 }
 
-// Value is a member of an entry as text.
 type Value struct{ Name, Text string }
 
-// Values returns the members that an entry has.
 func Values(e ListEntry) (values []Value) {
 	v := reflect.ValueOf(e).Elem()
 	for _, m := range membersOf(v.Type()) {
@@ -286,7 +280,6 @@ var jsonTags = map[jsontext.Kind]string{
 	'{': "!!map", '[': "!!seq", '"': "!!str", '0': "!!int", 't': "!!bool", 'f': "!!bool", 'n': "!!null",
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (n *jsonNode) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	kind := d.PeekKind()
 	if kind != '{' && kind != '[' {

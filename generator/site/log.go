@@ -12,7 +12,6 @@ import (
 
 const logHint = "compare it and the keys in service.yaml with git: logged entries never change"
 
-// LogFiles returns the files of a verification's stage in the log.
 func LogFiles(name string) (entries, checkpoint string) {
 	return "log/" + name + ".jsonl", "log/" + name + ".checkpoint"
 }

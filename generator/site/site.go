@@ -135,7 +135,6 @@ type Service struct {
 	} `yaml:"content_signals"`
 }
 
-// BaseURL returns https:// and the canonical host.
 func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }
 
 // ReceiptKeys are the public receipt keys. RotateKey writes them.
@@ -177,7 +176,6 @@ type Quest struct {
 	Completion     model.QuestCompletion `yaml:"completion"`
 }
 
-// QuestStep calls an operation, with a body or without.
 type QuestStep struct {
 	Title     string `yaml:"title"`
 	Operation string `yaml:"operation"`           // the ID of the operation
@@ -187,7 +185,6 @@ type QuestStep struct {
 	Reward    string `yaml:"reward,omitempty"`
 }
 
-// Method returns the method of the call.
 func (s *QuestStep) Method() string {
 	if s.Body == "" && s.AnswerOf == "" {
 		return "GET"
@@ -234,7 +231,6 @@ type ProblemPage struct {
 	Fault    ExampleFault `yaml:"fault,omitempty"` // of the example, if the type lists faults
 }
 
-// ExampleFault is a fault in an example.
 type ExampleFault struct {
 	Field  string `yaml:"field,omitempty"`
 	Code   string `yaml:"code"`
@@ -263,7 +259,6 @@ var Markers = map[string][]string{
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
 
-// Marker returns the line that marks a place.
 func Marker(name string) string { return "<!-- " + name + " -->" }
 
 // Page is content/pages/<name>.md with a YAML front matter.
@@ -276,7 +271,6 @@ type Page struct {
 	Markdown    []byte `yaml:"-"`
 }
 
-// Path returns the path of the published page.
 func (p *Page) Path() string {
 	if p.Name == "index" {
 		return "/"
@@ -302,14 +296,12 @@ type MCP struct {
 	Install      []Install          `yaml:"install"`
 }
 
-// MCPTool has the texts of a tool.
 type MCPTool struct {
 	Title       string `yaml:"title" is:"line"`
 	Nav         string `yaml:"nav,omitempty" is:"line"` // its name in menus, if not Title
 	Description string `yaml:"description"`
 }
 
-// Prompt has the texts of a prompt.
 type Prompt struct {
 	Title       string                    `yaml:"title" is:"line"`
 	Description string                    `yaml:"description"`
@@ -317,7 +309,6 @@ type Prompt struct {
 	Text        string                    `yaml:"text"` // {org_name} is the value of an argument
 }
 
-// PromptArgument has the texts of an argument.
 type PromptArgument struct {
 	Description string `yaml:"description"`
 	Absent      string `yaml:"absent,omitempty"` // replaces it if it is absent

@@ -70,10 +70,8 @@ type Decision struct {
 	Records string `yaml:"records"`
 }
 
-// EmptyDigest is the digest of no records.
 var EmptyDigest = assets.SumOf(nil)
 
-// Decisions.
 const (
 	Vouch    = "vouch"    // the operator vouches for its agent
 	Leave    = "leave"    // recorded only
@@ -83,7 +81,6 @@ const (
 	Gone     = "gone"     // lost with its decisions; only with Verification.Lost
 )
 
-// The kinds of records.
 const (
 	Registration = records.Registration
 	Charter      = records.Charter
@@ -105,7 +102,6 @@ var Choices = map[string][]string{
 	Suggestion:   {External, Own},
 }
 
-// Covers returns the coverage of a kind of record.
 func (v *Verification) Covers(kind string) *Coverage {
 	switch kind {
 	case Registration:
@@ -209,7 +205,6 @@ type Number struct {
 	Told  bool   // entered by the operator; otherwise counted from the records
 }
 
-// Of returns the number on a board.
 func (n *Number) Of(board *Scoreboard) int { return board.Number(n.Path) }
 
 // Place returns the place of the number in a published board: of a list, its length.
@@ -252,7 +247,6 @@ func newLedger() *Ledger {
 	}
 }
 
-// Ledger returns the ledger of all verifications.
 func (s *Site) Ledger() *Ledger {
 	l := newLedger()
 	for i := range s.Verifications {

@@ -22,7 +22,6 @@ import (
 // fs.ErrNotExist if the file does not exist. It must be safe for concurrent use.
 type Source func(path string) ([]byte, error)
 
-// Report is the result of a check.
 type Report struct {
 	Key           string          `json:"key"`
 	Origin        string          `json:"origin"`
@@ -36,10 +35,8 @@ type Report struct {
 	Faults        []PublishFault  `json:"faults"`
 }
 
-// OK reports whether the check found no fault.
 func (r *Report) OK() bool { return len(r.Faults) == 0 }
 
-// StageReport describes a verification.
 type StageReport struct {
 	Name     string        `json:"name"`
 	AsOf     string        `json:"as_of"`
@@ -48,7 +45,6 @@ type StageReport struct {
 	Cosigned []Cosignature `json:"cosigned"`
 }
 
-// PublishFault is a fault of a published file.
 type PublishFault struct {
 	Path  string   `json:"path"`
 	What  string   `json:"what"`
@@ -63,7 +59,6 @@ const (
 	maxSkew     = 5 * time.Minute // of the clocks of witnesses
 )
 
-// The errors of a check.
 var (
 	ErrNoLog   = errors.New("no log published")
 	ErrEmpty   = errors.New("the log has a key, and no verification yet")
@@ -72,7 +67,6 @@ var (
 	errEnded = errors.New("a fault ended the check")
 )
 
-// Checking configures a check of a log.
 type Checking struct {
 	Read      Source
 	Key       string      // the trusted verifier key; "" for the published one

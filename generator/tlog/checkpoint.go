@@ -44,7 +44,6 @@ const (
 	maxSize       = 1 << 32 // entries: package merkle does not return for sizes above 2^62
 )
 
-// ParseRoot parses the root of a tree in base64, the form of a checkpoint.
 func ParseRoot(text string) (merkle.Hash, error) { return merkle.ParseHash(text) }
 
 func (c *Checkpoint) body() string {

@@ -14,7 +14,6 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// The kinds of entries.
 const (
 	Registration = "registration"
 	Charter      = "charter"

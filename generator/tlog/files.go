@@ -16,7 +16,6 @@ import (
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// Folder is the published folder of the log.
 const Folder = "/log"
 
 // The published files that stay where they are.
@@ -25,16 +24,12 @@ const (
 	CheckpointPath = Folder + "/checkpoint" // the newest
 )
 
-// CheckpointOf returns the path of the checkpoint of one size.
 func CheckpointOf(size int64) string { return Folder + "/checkpoints/" + strconv.FormatInt(size, 10) }
 
-// Published reports whether a published path belongs to the log.
 func Published(p string) bool { return strings.HasPrefix(p, Folder+"/") }
 
-// BoardPath returns the path of the scoreboard of a verification.
 func BoardPath(name string) string { return "/scoreboard/" + name + ".json" }
 
-// IsBoard reports whether a published path has a dated scoreboard.
 func IsBoard(p string) bool { return path.Dir(p) == "/scoreboard" && path.Ext(p) == ".json" }
 
 func nameOf(board string) string {
@@ -89,10 +84,8 @@ func (l *Log) data(tile merkle.Tile) (b []byte, err error) {
 	return b, nil
 }
 
-// LastBundle returns the path of the bundle with the newest verification.
 func (l *Log) LastBundle() string { return pathOf(tileAt(-1, (l.Size()-1)/tileWidth, l.Size())) }
 
-// Files returns all published files of the log.
 func (l *Log) Files() (files []assets.File, err error) {
 	if l.Key == "" {
 		return nil, nil

@@ -39,7 +39,6 @@ type Stage struct {
 	Counts     Counts
 }
 
-// New returns a log without entries.
 func New(key string, witnesses []Witness) *Log {
 	return &Log{
 		Key: key, Witnesses: witnesses, records: map[string]int64{}, vouched: map[int64]int64{}, own: map[int64]string{},
@@ -61,10 +60,8 @@ func (l *Log) Origin() string {
 	return name
 }
 
-// Size returns the number of entries.
 func (l *Log) Size() int64 { return int64(len(l.entries)) }
 
-// Counts returns the counts of all entries.
 func (l *Log) Counts() Counts { return l.counts }
 
 // Current returns the newest stage, or nil if the log is empty.
@@ -75,12 +72,10 @@ func (l *Log) Current() *Stage {
 	return &l.Stages[len(l.Stages)-1]
 }
 
-// StageOf returns the stage that added an entry.
 func (l *Log) StageOf(index int64) *Stage {
 	return &l.Stages[slices.IndexFunc(l.Stages, func(s Stage) bool { return index < s.Size })]
 }
 
-// Entry returns an entry by its index.
 func (l *Log) Entry(index int64) *Entry { return &l.entries[index] }
 
 // Records returns the indexes of the entries of records, by the hashes of these.
@@ -94,7 +89,6 @@ func (l *Log) CountsAs(index int64) string { return l.countsAs[index] }
 // for.
 func (l *Log) VouchedAt() map[int64]int64 { return maps.Clone(l.vouched) }
 
-// ReadHashes implements merkle.HashReader.
 func (l *Log) ReadHashes(indexes []int64) ([]merkle.Hash, error) {
 	hashes := make([]merkle.Hash, len(indexes))
 	for i, index := range indexes {
@@ -109,7 +103,6 @@ func (l *Log) ReadHashes(indexes []int64) ([]merkle.Hash, error) {
 // Root returns the Merkle tree hash of the first size entries.
 func (l *Log) Root(size int64) (merkle.Hash, error) { return merkle.TreeHash(size, l) }
 
-// Fault is an error in the files of a stage.
 type Fault struct {
 	Line int // of the entries, from 1 on; 0 for the checkpoint
 	What string

@@ -22,7 +22,6 @@ type Promised struct {
 	RecordedAt string // the time of the record (RFC 3339)
 }
 
-// The states of a promise.
 const (
 	Kept       = "kept"
 	StillTime  = "still time"
@@ -37,7 +36,6 @@ const (
 	NotCounted = "not counted"
 )
 
-// PromiseReport describes how a promise was kept.
 type PromiseReport struct {
 	Name         string `json:"name"`
 	State        string `json:"state"` // one of the states above

@@ -24,13 +24,11 @@ type Witness struct {
 	URL string `yaml:"url" is:"upstream"` // prefix of the witness's API
 }
 
-// Name returns the name of the witness in its cosignatures.
 func (w *Witness) Name() string {
 	name, _, _ := strings.Cut(w.Key, "+")
 	return name
 }
 
-// Check returns an error if the key of the witness is invalid.
 func (w *Witness) Check() error {
 	_, err := w.verifier()
 	return err
@@ -52,7 +50,6 @@ const (
 	maxAsked       = 4                // requests about one checkpoint
 )
 
-// Asked is the result of a request to one witness.
 type Asked struct {
 	Name, URL string
 	Cosigned  bool

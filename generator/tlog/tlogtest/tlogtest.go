@@ -39,7 +39,6 @@ type Witness struct {
 	Root   merkle.Hash
 }
 
-// Name is the witness's name in its cosignatures.
 const Name = "witness.base.example/w1"
 
 // New is a witness of the log that has a verifier key. It has the same key each time.
@@ -55,13 +54,10 @@ func Signer(name string, number byte) *torchwood.CosignatureSigner {
 	return signer
 }
 
-// VKey is its verifier key.
 func (w *Witness) VKey() string { return Signer(Name, 9).Verifier().String() }
 
-// Cosign is the line by which it cosigns a checkpoint.
 func (w *Witness) Cosign(checkpoint string) string { return Cosign(checkpoint, w.Signer) }
 
-// Cosign is the line by which a signer cosigns a checkpoint.
 func Cosign(checkpoint string, signer note.Signer) string {
 	body, _, _ := strings.Cut(checkpoint, "\n\n")
 	signed, err := note.Sign(&note.Note{Text: body + "\n"}, signer)
