@@ -2,7 +2,6 @@ package generator_test
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -119,34 +118,3 @@ func TestMostBytes(t *testing.T) {
 	t.Log(table.String())
 }
 
-// llmsLink is how the reference parser of llmstxt.org reads a link.
-var llmsLink = regexp.MustCompile(`^-\s*\[([^\]]+)\]\(([^)]+)\)(?::\s*(.*))?$`)
-
-// The sizes in llms.txt are those of the documents and of what the endpoints answer.
-func TestSizesOfLLMs(t *testing.T) {
-	o := shipped()
-	h := &edgetest.Fake{Edge: edgetest.Load(t, o.Snapshot)}
-	sized := 0
-	for line := range strings.Lines(string(document(t, o, "/llms.txt"))) {
-		link := llmsLink.FindStringSubmatch(strings.TrimSpace(line))
-		if link == nil {
-			continue
-		}
-		path := strings.TrimPrefix(link[2], o.Snapshot.BaseURL())
-		size, _, ok := strings.Cut(link[3], " KB")
-		if !ok {
-			if path != "/api/signal" && path != "/api/selftest" {
-				t.Errorf("%s has no size", path)
-			}
-			continue
-		}
-		sized++
-		_, body := body(t, o, h, call{"GET", path, ""})
-		if want := fmt.Sprintf("%.1f", float64(len(body))/1000); size != want {
-			t.Errorf("%s is said to have %s KB, and has %d bytes", path, size, len(body))
-		}
-	}
-	if sized < 15 {
-		t.Errorf("%d sizes", sized)
-	}
-}

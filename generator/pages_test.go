@@ -104,21 +104,19 @@ func TestProblemExamples(t *testing.T) {
 		do(h, "POST", "/api/suggest", first, "idempotency-key", key)
 		return do(h, "POST", "/api/suggest", second, "idempotency-key", key)
 	}
+	asked := func(method, target, body string, headers ...string) func(*edgetest.Fake) *turn.Response {
+		return func(h *edgetest.Fake) *turn.Response { return do(h, method, target, body, headers...) }
+	}
 	provocations := map[string]func(h *edgetest.Fake) *turn.Response{
-		"invalid-input":      func(h *edgetest.Fake) *turn.Response { return do(h, "POST", "/api/suggest", "{}") },
-		"not-found":          func(h *edgetest.Fake) *turn.Response { return do(h, "GET", "/api/nothing", "") },
-		"not-live-yet":       func(h *edgetest.Fake) *turn.Response { return do(h, "GET", "/v1/jobs", "") },
-		"method-not-allowed": func(h *edgetest.Fake) *turn.Response { return do(h, "PUT", "/api/quest", "") },
-		"body-too-large": func(h *edgetest.Fake) *turn.Response {
-			return do(h, "POST", "/api/suggest", strings.Repeat(" ", turn.MaxBody+1))
-		},
-		"query-too-long": func(h *edgetest.Fake) *turn.Response { return do(h, "GET", "/api/waitlist?"+query, "") },
-		"unsupported-media-type": func(h *edgetest.Fake) *turn.Response {
-			return do(h, "POST", "/api/suggest", "x", "content-type", "application/x-www-form-urlencoded")
-		},
-		"misdirected-request": func(h *edgetest.Fake) *turn.Response {
-			return do(h, "GET", "/api/quest", "", "host", "other.example")
-		},
+		"invalid-input":          asked("POST", "/api/suggest", "{}"),
+		"not-found":              asked("GET", "/api/nothing", ""),
+		"not-live-yet":           asked("GET", "/v1/jobs", ""),
+		"method-not-allowed":     asked("PUT", "/api/quest", ""),
+		"body-too-large":         asked("POST", "/api/suggest", strings.Repeat(" ", turn.MaxBody+1)),
+		"query-too-long":         asked("GET", "/api/waitlist?"+query, ""),
+		"unsupported-media-type": asked("POST", "/api/suggest", "x", "content-type", "application/x-www-form-urlencoded"),
+		"misdirected-request":    asked("GET", "/api/quest", "", "host", "other.example"),
+		"too-early":              asked("GET", "/api/waitlist?agent_name=tern", "", "early-data", "1"),
 		"too-many-writes": func(h *edgetest.Fake) *turn.Response {
 			h.Left = 0
 			return do(h, "POST", "/api/suggest", suggestion)
@@ -158,9 +156,6 @@ func TestProblemExamples(t *testing.T) {
 		},
 		"call-in-progress": func(h *edgetest.Fake) *turn.Response {
 			return twice(h, "0123456789abcdef", suggestion, suggestion)
-		},
-		"too-early": func(h *edgetest.Fake) *turn.Response {
-			return h.Do("GET", "/api/waitlist?agent_name=tern", "", "host", o.Snapshot.CanonicalHost, "early-data", "1")
 		},
 		"key-reused": func(h *edgetest.Fake) *turn.Response {
 			return twice(h, "fedcba9876543210", `{"suggestion":"Publish other tables."}`, suggestion)

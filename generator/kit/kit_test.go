@@ -165,11 +165,15 @@ func drive(t *testing.T, name, file string, questions []question) (answers []ans
 
 // compare puts all questions to verify.py and verify.mjs, and compares what they say with what they
 // must, and with each other.
-func compare(t *testing.T, questions []question) []answer {
+func compare(t *testing.T, questions []question) {
 	t.Helper()
-	var python []answer
+	compareWith(t, questions, published, "key")
+}
+
+func compareWith(t *testing.T, questions []question, keys []string, logKey string) (python []answer) {
+	t.Helper()
 	for _, name := range []string{"verify.py", "verify.mjs"} {
-		answers := drive(t, name, write(t, name, "https://www.example.org", published, "key"), questions)
+		answers := drive(t, name, write(t, name, "https://www.example.org", keys, logKey), questions)
 		if python == nil {
 			python = answers
 		}
@@ -188,7 +192,8 @@ func (q *question) compare(t *testing.T, name string, got, python answer) {
 		(got.Status == 2) != (got.Faults != ""), strings.Contains(got.Faults, "Traceback"),
 		q.failed != "" && !strings.HasSuffix(failing(got.Out), q.failed), q.last != "" && lines[len(lines)-1] != q.last, !strings.Contains(got.Out, q.says),
 		strings.HasPrefix(lines[len(lines)-1], "FAILED") && !negative.MatchString(lines[len(lines)-1]),
-		got.Status != 2 && got.Out != python.Out, got.Status != python.Status:
+		got.Status != 2 && got.Out != python.Out, got.Status != python.Status,
+		strings.Contains(got.Faults, "unverified: ") != strings.Contains(python.Faults, "unverified: "):
 		t.Errorf("%s, %s: status %d, want %d %s %s\n%s%s\nand verify.py %d\n%s%s",
 			q.name, name, got.Status, q.status, q.failed, q.last, got.Out, got.Faults, python.Status, python.Out, python.Faults)
 	}
@@ -342,11 +347,10 @@ func receipts(t *testing.T) (questions []question) {
 
 	for name, input := range map[string]string{
 		"no text": "", "no JSON": "receipt", "cut off": string(whole[:len(whole)-1]), "trailing data": string(plain) + "{}",
-		"a comment": "{/**/}", "NaN": `{"a":NaN}`, "a leading zero": `{"a":01}`, "a bare dot": `{"a":1.}`, "a trailing comma": `{"a":1,}`,
+		"a comment": "{/**/}", "NaN": `{"a":NaN}`, "a leading zero": `{"a":01}`, "a trailing comma": `{"a":1,}`,
 		"not UTF-8": `{"a":"` + "\xff" + `"}`, "overlong UTF-8": `{"a":"` + "\xc0\x80" + `"}`, "a surrogate in UTF-8": `{"a":"` + "\xed\xa0\x80" + `"}`,
-		"a raw line feed": "{\"a\":\"\n\"}", "a bad escape": `{"a":"\x41"}`, "a short escape": `{"a":"\u12"}`,
-		"an unpaired surrogate": `{"a":"\ud83d"}`, "a low surrogate": `{"a":"\ude00"}`, "a surrogate in a name": `{"\ud800":1}`,
-		"a name twice": `{"note":"a",` + string(plain[1:]), "a name twice, once escaped": `{"\u006eote":"a",` + string(plain[1:]), "a name twice, deeper": `{"x":[{"a":1,"a":1}],` + string(plain[1:]),
+		"a raw line feed": "{\"a\":\"\n\"}", "a bad escape": `{"a":"\x41"}`, "an unpaired surrogate": `{"a":"\ud83d"}`, "a surrogate in a name": `{"\ud800":1}`,
+		"a name twice, once escaped": `{"\u006eote":"a",` + string(plain[1:]), "a name twice, deeper": `{"x":[{"a":1,"a":1}],` + string(plain[1:]),
 		"an array": "[]", "a string": `"receipt_spec"`, "null": "null", "verify an array": `{"verify":[]}`,
 	} {
 		if status := service(t, []byte(input)); status != 2 && name != "no text" {
@@ -418,14 +422,12 @@ func commitments(t *testing.T) (questions []question) {
 				add(name+" "+value, "fields", edited(t, whole, kind, string(edited(t, members[kind], name, value))))
 			}
 		}
-		for _, value := range []string{"null", "{}", "[]", `"x"`, "7"} {
+		for _, value := range []string{"null", "[]", `"x"`} {
 			add(value, "fields", edited(t, whole, kind, value))
-			if value != "null" {
-				add("a promise of "+value, "promise", edited(t, whole, "promise", value))
-			}
-		}
-		for _, value := range []string{"null", `"{}"`, ""} {
 			add("canonical "+value, "fields", edited(t, whole, "canonical", value))
+		}
+		for _, value := range []string{"{}", "[]", `"x"`, "7"} {
+			add("a promise of "+value, "promise", edited(t, whole, "promise", value))
 		}
 		var hash string
 		if err := json.Unmarshal(members["payload_sha256"], &hash); err != nil {
@@ -437,21 +439,10 @@ func commitments(t *testing.T) (questions []question) {
 		if kind != "charter" {
 			continue
 		}
-		for name, change := range map[string]func(string) string{
-			"an allocation edited":      func(s string) string { return strings.Replace(s, ":5", ":6", 1) },
-			"an allocation of 5.0":      func(s string) string { return strings.Replace(s, ":5", ":5.0", 1) },
-			"an allocation of 5e0":      func(s string) string { return strings.Replace(s, ":5", ":5e0", 1) },
-			"an allocation of 10^21":    func(s string) string { return strings.Replace(s, ":5", ":1"+strings.Repeat("0", 21), 1) },
-			"a seat without a position": func(s string) string { return strings.Replace(s, `"position":"scout",`, "", 1) },
-			"a seat more": func(s string) string {
-				return strings.Replace(s, "[", `[{"position":"scout","agent_name":"x","allocation":5},`, 1)
-			},
+		for old, replaced := range map[string]string{ // in the roster
+			":5": ":5.0", ":6": ":6e0", ":7": ":1" + strings.Repeat("0", 21), `"position":"scout",`: "", "[": `[{"position":"scout","agent_name":"x","allocation":5},`,
 		} {
-			text := string(members[kind])
-			if change(text) == text {
-				t.Fatalf("%s changes nothing", name)
-			}
-			add(name, "fields", edited(t, whole, kind, change(text)))
+			add(old+" as "+replaced, "fields", edited(t, whole, kind, strings.Replace(string(members[kind]), old, replaced, 1)))
 		}
 	}
 	return questions
@@ -556,9 +547,6 @@ func texts(t *testing.T) (questions []question) {
 		add("public_key_b64 "+key, 2, answer(text, "public_key_b64", key))
 	}
 	add("not recorded", 0, answer(text), "recorded", "false")
-	for _, promise := range []string{"7", `"x"`, "[]", "true", `{}`} {
-		add("promise "+promise, 1, []byte(promise))
-	}
 	return questions
 }
 
@@ -640,9 +628,7 @@ func TestRetiredAlone(t *testing.T) {
 		{"the revoked key", at(day, revoked), 1, "key", ""},
 		{"a key that is not named", at(day, unnamed), 2, "", unverified},
 		{"no key", edited(t, receipt, "public_key_b64", `""`), 2, "", unverified},
-		{"a key with its days", edited(t, receipt, "public_key_b64", quoted(published[1])), 2, "", unverified},
 		{"an edit under a key that is not named", edited(t, at(day, unnamed), "note", `"x"`), 1, "fields", ""},
-		{"no signature", edited(t, receipt, "signature", "null"), 1, "signature", ""},
 		{"a promise", registration, 0, "", ""},
 		{"a promise under a key that is not named", post(t, "/api/waitlist", map[string]string{"agent_name": "tern"}), 2, "", unverified},
 	} {
@@ -656,17 +642,9 @@ func TestRetiredAlone(t *testing.T) {
 			t.Errorf("%s: the service says %v", c.name, answer)
 		}
 	}
-	var python []answer
-	for _, name := range []string{"verify.py", "verify.mjs"} {
-		answers := drive(t, name, write(t, name, "https://www.example.org", keys, ""), questions)
-		if python == nil {
-			python = answers
-		}
-		for i := range questions {
-			questions[i].compare(t, name, answers[i], python[i])
-			if !strings.HasSuffix(strings.TrimSpace(answers[i].Faults), faults[i]) {
-				t.Errorf("%s, %s: %q, want %q", questions[i].name, name, answers[i].Faults, faults[i])
-			}
+	for i, answer := range compareWith(t, questions, keys, "") {
+		if !strings.HasSuffix(strings.TrimSpace(answer.Faults), faults[i]) {
+			t.Errorf("%s: %q, want %q", questions[i].name, answer.Faults, faults[i])
 		}
 	}
 }
@@ -681,13 +659,9 @@ func TestNames(t *testing.T) {
 	}
 	folder := t.TempDir()
 	changed := edited(t, post(t, "/api/receipt", map[string]string{}), "note", `"another"`)
-	if err := os.WriteFile(filepath.Join(folder, "receipt"), changed, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "v é#? (1).mjs"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(program, filepath.Join(folder, "link.mjs")); err != nil {
+	err = errors.Join(os.WriteFile(filepath.Join(folder, "receipt"), changed, 0o600),
+		os.WriteFile(filepath.Join(folder, "v é#? (1).mjs"), text, 0o600), os.Symlink(program, filepath.Join(folder, "link.mjs")))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{

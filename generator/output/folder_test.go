@@ -242,17 +242,17 @@ func TestForeign(t *testing.T) {
 // TestRefusals: what cannot be written is refused before anything is.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ there, doc, want string }{
-		"no slash":       {"own", "a", `"a" is not the path of a document`},
-		"not clean":      {"own", "/a/../b", `"/a/../b" is not the path of a document`},
-		"twice":          {"own", "/manifest.json", "/manifest.json\" is generated twice"},
-		"a folder there": {"a/b", "/a", `read \S+/a: is a directory \(move away`},
-		"a file above":   {"a", "/a/b/c", `/a is not a folder \(move it away\)`},
+	for _, c := range []struct{ there, doc, want string }{
+		{"own", "a", `"a" is not the path of a document`},
+		{"own", "/a/../b", `"/a/../b" is not the path of a document`},
+		{"own", "/manifest.json", "/manifest.json\" is generated twice"},
+		{"a/b", "/a", `read \S+/a: is a directory \(move away`},
+		{"a", "/a/b/c", `/a is not a folder \(move it away\)`},
 	} {
 		f := newTree(t)
 		f.write(t, c.there, "x")
 		if _, err := f.prepare("1", map[string]string{c.doc: ""}); err == nil || !regexp.MustCompile("publish to .*"+c.want).MatchString(err.Error()) {
-			t.Errorf("%s: %v, want %s", name, err, c.want)
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 }

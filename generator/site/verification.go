@@ -21,7 +21,7 @@ import (
 //
 // anteroom publish writes the file, which is never edited: its last line is the SHA-256 of all
 // lines above, and the next verification holds the SHA-256 of the whole file, so no count is
-// forgotten. testdata/verification.yaml is an example.
+// forgotten.
 type Verification struct {
 	File string `yaml:"-"` // base name without extension
 

@@ -3,7 +3,6 @@ package site
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -47,31 +46,6 @@ func decodeVerification(src []byte) (*Verification, Errors) {
 	v, d := &Verification{}, newDocument("f")
 	d.decode(src, v)
 	return v, d.faults
-}
-
-// The example is a verification as Encode writes it, and says of its records what its ledger does.
-func TestExampleOfVerification(t *testing.T) {
-	src, err := os.ReadFile("testdata/verification.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, faults := decodeVerification(src)
-	if len(faults) > 0 || !sumHolds(src, v.Sum) {
-		t.Fatalf("the example has faults, or another sum: %v", faults)
-	}
-	if again := v.Encode(); !bytes.Equal(again, src) {
-		t.Errorf("encoded again it is\n%s", again)
-	}
-	ledger := newLedger()
-	if faults := ledger.Enter(v); len(faults) > 0 {
-		t.Errorf("faults: %q", faults)
-	}
-	want := map[string]int{Numbers[0].Path: 1, Numbers[1].Path: 6, Numbers[2].Path: 0, Numbers[3].Path: 2, Numbers[4].Path: 2}
-	for path, n := range ledger.Counts() {
-		if n != want[path] {
-			t.Errorf("%s is %d, want %d", path, n, want[path])
-		}
-	}
 }
 
 // A verification that is written is read as it was, whatever its reasons hold, and no byte of it
@@ -211,7 +185,6 @@ func TestInForce(t *testing.T) {
 // FuzzVerification holds that whatever is read can be entered and counted, and is the same when it
 // is written and read again.
 func FuzzVerification(f *testing.F) {
-	seeds(f, "testdata/verification.yaml")
 	seeds(f, "../../content/verifications/*.yaml")
 	f.Add([]byte("decisions: [{kind: charter, decision: own, records: a}, {kind: none, decision: vouch}]"))
 	f.Fuzz(func(t *testing.T, src []byte) {

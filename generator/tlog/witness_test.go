@@ -44,7 +44,6 @@ func TestWitnesses(t *testing.T) {
 		"one that is not known":  {cosign(second), known[:1], nil, ""},
 		"a key of the same name": {cosign(tlogtest.Signer(first.Name(), 3)), known, nil, ""},
 		"another signature":      {string(broken), known, nil, "invalid signature for key " + first.Name()},
-		"half a line":            {cosign(first)[:60], known, nil, "malformed note"},
 	} {
 		text := append(slices.Clone(s.checkpoint), c.lines...)
 		l, fault := readAll(b.Key, c.witnesses, []stage{{s.name, s.lines, text}})
@@ -66,11 +65,8 @@ func TestWitnesses(t *testing.T) {
 func TestWitnessKey(t *testing.T) {
 	_, key := keyOf(t)
 	good := tlogtest.New(key).VKey()
-	for key, want := range map[string]string{
-		good: "", key: "unknown verifier algorithm", "witness.example": "malformed verifier id", "other.example" + good[strings.Index(good, "+"):]: "invalid verifier hash",
-	} {
-		err := (&tlog.Witness{Key: key}).Check()
-		if (err == nil) != (want == "") || err != nil && (!strings.HasPrefix(err.Error(), "witness key ") || !strings.Contains(err.Error(), want)) {
+	for key, want := range map[string]string{key: "unknown verifier algorithm", "other.example" + good[strings.Index(good, "+"):]: "invalid verifier hash"} {
+		if err := (&tlog.Witness{Key: key}).Check(); err == nil || !strings.HasPrefix(err.Error(), "witness key ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", key, err, want)
 		}
 	}
