@@ -46,10 +46,10 @@ func Generate(s *site.Site) (*Output, error) {
 }
 
 func generate(s *site.Site) (*Output, error) {
-	if err := s.CheckEndpoints(api.Routes); err != nil {
+	if err := s.CheckEndpoints(); err != nil {
 		return nil, err
 	}
-	expanded, err := s.Expand(api.Routes)
+	expanded, err := s.Expand()
 	if err != nil {
 		return nil, err
 	}

@@ -139,33 +139,6 @@ func TestQuestSteps(t *testing.T) {
 	}
 }
 
-// Every call of llms.txt works as it is written, and those that suggest and register are refused
-// until their placeholders are replaced.
-func TestCallsOfLLMs(t *testing.T) {
-	o := shipped()
-	commands := regexp.MustCompile("(?m)^- ([^:]*): `(.*)`$").FindAllStringSubmatch(string(document(t, o, "/llms.txt")), -1)
-	if len(commands) != 7 {
-		t.Fatalf("%d calls", len(commands))
-	}
-	files := map[string]string{}
-	for _, command := range commands {
-		h := keyedHost(t, o)
-		c := runCurl(t, command[2], files)
-		r := send(t, h, o, c)
-		if strings.HasSuffix(c.url, "/suggest") || strings.HasSuffix(c.url, "/waitlist") {
-			refusedAsTemplate(t, h, command[1], r)
-			r = send(t, h, o, call{c.method, c.url, ownWords(c.body)})
-		}
-		if r.Status != 200 {
-			t.Errorf("%s: %d %s", command[1], r.Status, r.Body)
-		}
-		if strings.Contains(c.body, `"verify"`) && edgetest.Decode(t, r)["valid"] != true {
-			t.Errorf("%s: %s", command[1], r.Body)
-		}
-		keep(files, command[2], r)
-	}
-}
-
 // keep puts an answer into the file that a command names for it.
 func keep(files map[string]string, command string, r *turn.Response) {
 	if _, name, ok := strings.Cut(command, " -o "); ok {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"anteroom/edge/api"
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/turn"
 )
@@ -94,7 +93,7 @@ func TestExpandedSite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err = s.Expand(api.Routes)
+	s, err = s.Expand()
 	if err != nil {
 		t.Fatal(err)
 	}

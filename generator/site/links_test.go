@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"anteroom/edge/api"
-	"anteroom/edge/input"
 )
 
 func TestCheckLinks(t *testing.T) {
@@ -54,50 +51,6 @@ pages/privacy.md:17:89: nothing is published at /one (KNOWN)
 pages/privacy.md:17:110: nothing is published at /two (KNOWN)`, "KNOWN", "known: /, /api/aup, /api/presence, /api/receipt, /api/roster, /api/suggest, /api/waitlist, /field-guide.html, /llms.txt, /privacy.html")
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
-	}
-}
-
-func TestCheckEndpoints(t *testing.T) {
-	routes := []*api.Route{
-		{ID: "presence", Operations: []*api.Operation{{ID: "getPresence"}}},
-		{ID: "suggest", Operations: []*api.Operation{{ID: "sendSuggestion", Fields: []input.Field{
-			{Name: "suggestion", Max: 4000}, {Name: "contact", Type: input.Email}, {Name: "email", Type: input.Email}, {Name: "list", Items: []input.Field{{Name: "item", Min: 2}}, QueryNames: []string{"one"}},
-		}}}},
-	}
-	fsys := base(t)
-	fsys["endpoints.yaml"] = &fstest.MapFile{Data: []byte(`presence:
-  summary: Presence.
-  fields: {stray: Words.}
-sugest:
-  summary: Suggest.
-sendSuggestion:
-  summary: "[[min:sendSuggestion.list.item]] [[max:sendSuggestion.list]]"
-  fields:
-    suggestion: Words.
-    contact: Words.
-    email: Optional; supplying one needs the owner's consent.
-    list.item: Words.
-    list.itm: Words.
-`)}
-	s, err := Load(fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = s.CheckEndpoints(routes)
-	want := `endpoints.yaml: lacks getPresence (add its summary and description)
-endpoints.yaml: lacks suggest (add its summary and description)
-endpoints.yaml:3:12: unknown key stray (remove it)
-endpoints.yaml:4:1: no route and no operation is called sugest (did you mean suggest?)
-endpoints.yaml:7:12: unknown limit [[max:sendSuggestion.list]] (want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit)
-endpoints.yaml:8:3: lacks sendSuggestion.fields.list (add it)
-endpoints.yaml:8:3: lacks sendSuggestion.fields.one (add it)
-endpoints.yaml:10:5: sendSuggestion.fields.contact does not say that an address needs its owner's consent (write: supplying one needs the owner's consent)
-endpoints.yaml:13:5: unknown key list.itm (did you mean list.item?)`
-	if err == nil || err.Error() != want {
-		t.Errorf("got\n%v\nwant\n%s", err, want)
-	}
-	if _, err := s.Expand(routes); err == nil || !strings.Contains(err.Error(), "[[max:sendSuggestion.list]]") {
-		t.Errorf("Expand: %v", err)
 	}
 }
 

@@ -123,10 +123,9 @@ func Expand(text string, values map[string]string) (string, error) {
 }
 
 // Expand returns a copy of the site with all placeholders replaced, and with the texts for a
-// service with or without a log. Its error is Errors; CheckEndpoints reports the same placeholders
-// with their places.
-func (s *Site) Expand(routes []*api.Route) (*Site, error) {
-	values := fieldLimits(routes)
+// service with or without a log. Its error is Errors.
+func (s *Site) Expand() (*Site, error) {
+	values := maps.Clone(limits)
 	maps.Copy(values, s.placeholderValues())
 	var faults Errors
 	expanded := *s
@@ -244,7 +243,10 @@ func RoutesWithoutTool() (routes []*api.Route) {
 	return routes
 }
 
-func fieldLimits(routes []*api.Route) map[string]string {
+// limits are the values of the placeholders of input fields.
+var limits = fieldLimits()
+
+func fieldLimits() map[string]string {
 	limits := map[string]string{}
 	var add func(prefix string, fields []input.Field)
 	add = func(prefix string, fields []input.Field) {
@@ -258,7 +260,7 @@ func fieldLimits(routes []*api.Route) map[string]string {
 			add(prefix+f.Name+".", f.Items)
 		}
 	}
-	for _, route := range routes {
+	for _, route := range api.Routes {
 		for _, op := range route.Operations {
 			add(op.ID+".", op.Fields)
 		}
@@ -309,32 +311,23 @@ func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 	}
 }
 
-// checkPlaceholders leaves the limits of fields to CheckEndpoints.
 func checkPlaceholders(d *document) {
 	for i := range d.texts {
 		t := &d.texts[i]
 		parts, stray := partsOf(t.value)
 		for _, p := range parts {
-			if p.name != "" && !strings.Contains(p.name, ":") && !slices.Contains(placeholders, p.name) {
+			switch _, isLimit := limits[p.name]; {
+			case p.name == "" || isLimit || slices.Contains(placeholders, p.name):
+			case strings.Contains(p.name, ":"):
+				d.report(t.place(p.from), "unknown limit [["+p.name+"]]",
+					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
+			default:
 				d.report(t.place(p.from), "unknown placeholder [["+p.name+"]]", didYouMean(p.name, placeholders))
 			}
 		}
 		for _, p := range stray {
 			d.report(t.place(p.from), "[["+p.name+"]] without the other marks",
 				"write [[if_log]]…[[end]], or [[if_log]]…[[else]]…[[end]]")
-		}
-	}
-}
-
-func checkLimits(d *document, limits map[string]string) {
-	for i := range d.texts {
-		t := &d.texts[i]
-		parts, _ := partsOf(t.value)
-		for _, p := range parts {
-			if _, known := limits[p.name]; !known && strings.Contains(p.name, ":") {
-				d.report(t.place(p.from), "unknown limit [["+p.name+"]]",
-					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
-			}
 		}
 	}
 }
