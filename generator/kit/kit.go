@@ -6,23 +6,10 @@
 // of each step up to the first that fails. Both print the same:
 //
 //	ok     fields: they match canonical
-//	ok     hash: payload_sha256 is the SHA-256 of canonical
-//	ok     signature: the receipt is signed
-//	FAILED key: it is not valid for this service at that time
+//	FAILED hash: payload_sha256 is not the SHA-256 of canonical
 //
 // With --counted, they also read the whole public log, of the service or a copy of it (--log), and
-// check that it has the registration or the charter, and that the promise in the answer was kept:
-//
-//	ok     checkpoint: it is signed by the key of www.base.example/log, with 700 entries
-//	ok     entries: the signed root is the root of all of them
-//	ok     key: it is valid for this service at that time, named by verification 2026-11-20
-//	ok     signature: its text is signed by …
-//	ok     kept: the tree that the promise names, of 512 entries, is the beginning of the log
-//	ok     entry: it is entry 520, a record that counts as registration
-//	ok     in time: it is counted by 2026-11-20, as promised by 2026-12-20
-//	since then: it counts as own
-//	counted registration by 2026-11-20, entry 520 of 700
-//
+// check that it has the registration or the charter, and that the promise in the answer was kept.
 // Package tlog describes the format. The programs judge answers as anteroom log check does, which
 // also recounts the boards, and compares the log with kept checkpoints and witnesses. A file of the
 // log has at most 1 MiB, and comes within 20 seconds, without a redirect.
@@ -32,11 +19,7 @@
 // missing, a promise is unverified or signed by a revoked key, or a copy of the log is too old. A
 // receipt may be wrapped in {"verify": …}, the form sent to the service; the outcome is the
 // service's own verdict. A registration or charter is not signed: without the log, its hash is
-// checked, and the promise in the answer, if any:
-//
-//	ok     promise: its text is the canonical one about this record
-//	ok     key: it is valid for this service at that time
-//	ok     signature: its text is signed by …
+// checked, and the promise in the answer, if any.
 //
 // The programs are templates. generate fills in the keys of the service, and the names and limits
 // of the tables, in double square brackets.

@@ -267,35 +267,38 @@ func (l *loader) scoreboards() {
 		l.fault("scoreboard", "holds no hand verification",
 			"anteroom publish makes one, named after its date: scoreboard/2026-11-20.yaml")
 	}
-	l.site.Scoreboards = make([]Scoreboard, len(names))
-	for i, name := range names {
-		board, d := &l.site.Scoreboards[i], l.site.document("scoreboard/"+name+".yaml")
-		board.File = name
-		if src := l.read(d, maxFile); src != nil {
-			board.sum = SumOfBoard(src)
-			d.decode(src, board)
-			d.refuseLater(board.Format)
-		}
+	for _, name := range names {
+		d := l.site.document("scoreboard/" + name + ".yaml")
+		l.site.addBoard(d, name, l.read(d, maxFile))
+	}
+}
+
+func (s *Site) addBoard(d *document, name string, src []byte) {
+	s.Scoreboards = append(s.Scoreboards, Scoreboard{File: name, sum: SumOfBoard(src)})
+	if board := &s.Scoreboards[len(s.Scoreboards)-1]; src != nil {
+		d.decode(src, board)
+		d.refuseLater(board.Format)
 	}
 }
 
 func (l *loader) verifications() {
-	names := l.dated("verifications/", ".yaml")
-	l.site.Verifications = make([]Verification, len(names))
-	for i, name := range names {
-		v, d := &l.site.Verifications[i], l.site.document("verifications/"+name+".yaml")
-		v.File = name
-		src := l.read(d, maxListBytes)
-		if src == nil {
-			continue
-		}
-		v.SHA256 = assets.SumOf(src)
-		d.decode(src, v)
-		d.refuseLater(v.Format)
-		if d.decoded && !sumHolds(src, v.Sum) {
-			d.fault("sum", "the lines above do not match their sum",
-				"restore the file from git, with * -text in .gitattributes; a correction is a new verification")
-		}
+	for _, name := range l.dated("verifications/", ".yaml") {
+		d := l.site.document("verifications/" + name + ".yaml")
+		l.site.addVerification(d, name, l.read(d, maxListBytes))
+	}
+}
+
+func (s *Site) addVerification(d *document, name string, src []byte) {
+	s.Verifications = append(s.Verifications, Verification{File: name, SHA256: assets.SumOf(src)})
+	v := &s.Verifications[len(s.Verifications)-1]
+	if src == nil {
+		return
+	}
+	d.decode(src, v)
+	d.refuseLater(v.Format)
+	if d.decoded && !sumHolds(src, v.Sum) {
+		d.fault("sum", "the lines above do not match their sum",
+			"restore the file from git, with * -text in .gitattributes; a correction is a new verification")
 	}
 }
 
@@ -456,17 +459,14 @@ func (l *loader) contentVersion() []byte {
 func (s *Site) With(name string, verification, board []byte) (*Site, error) {
 	next := *s
 	next.documents = maps.Clone(s.documents)
-	next.Scoreboards = append(slices.Clip(s.Scoreboards), Scoreboard{File: name, sum: SumOfBoard(board)})
-	next.Verifications = append(slices.Clip(s.Verifications), Verification{File: name, SHA256: assets.SumOf(verification)})
-	read := func(folder string, src []byte, target any) *document {
-		d := next.document(folder + name + ".yaml")
-		if !d.refuse(src) {
-			d.decode(src, target)
-		}
-		return d
+	next.Scoreboards, next.Verifications = slices.Clip(s.Scoreboards), slices.Clip(s.Verifications)
+	v, b := next.document("verifications/"+name+".yaml"), next.document("scoreboard/"+name+".yaml")
+	if !v.refuse(verification) {
+		next.addVerification(v, name, verification)
 	}
-	v := read("verifications/", verification, &next.Verifications[len(s.Verifications)])
-	b := read("scoreboard/", board, &next.Scoreboards[len(s.Scoreboards)])
+	if !b.refuse(board) {
+		next.addBoard(b, name, board)
+	}
 	if v.decoded && b.decoded {
 		next.checkVerifications()
 		checkPlaceholders(b)
