@@ -31,61 +31,40 @@ var placeholders = slices.Sorted(maps.Keys((&Site{Scoreboards: make([]Scoreboard
 
 var placeholder = regexp.MustCompile(`\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+)+)?\]\]`)
 
+// ifLog matches the texts for a service with a log and for one without.
+var ifLog = regexp.MustCompile(`(?s)\[\[if_log\]\](.*?)(?:\[\[else\]\](.*?))?\[\[end\]\]`)
+
+// The groups of ifLog.
 const (
-	everyService = iota
-	withLog
-	withoutLog
+	withLog    = 1
+	withoutLog = 2
 )
 
-// part is a placeholder of a text, or the text between two.
-type part struct {
-	from, to int    // offsets in the text
-	name     string // of a placeholder, else ""
-	log      int
-}
+type span struct{ from, to int }
 
-// partsOf returns the parts of a text without the marks [[if_log]], [[else]] and [[end]], and stray
-// marks.
-func partsOf(text string) (parts, stray []part) {
-	end, log := 0, everyService
-	var open []part // the marks since an [[if_log]]
-	for _, at := range placeholder.FindAllStringIndex(text, -1) {
-		parts = append(parts, part{from: end, to: at[0], log: log})
-		p := part{at[0], at[1], text[at[0]+2 : at[1]-2], log}
-		end = p.to
-		switch {
-		case p.name == "if_log" && log == everyService:
-			log, open = withLog, []part{p}
-		case p.name == "else" && log == withLog:
-			log, open = withoutLog, append(open, p)
-		case p.name == "end" && log != everyService:
-			log, open = everyService, nil
-		case p.name == "if_log" || p.name == "else" || p.name == "end":
-			stray = append(stray, p)
-		default:
-			parts = append(parts, p)
-		}
+// spans returns the parts of a text that a service with or without a log keeps.
+func spans(text string, log int) (kept []span) {
+	end := 0
+	for _, at := range ifLog.FindAllStringSubmatchIndex(text, -1) {
+		kept = append(kept, span{end, at[0]}, span{max(0, at[2*log]), max(0, at[2*log+1])})
+		end = at[1]
 	}
-	return append(parts, part{from: end, to: len(text), log: log}), append(stray, open...)
+	return append(kept, span{end, len(text)})
 }
 
 // choose returns the text for a service with or without a log, and a function from its offsets to
 // the whole text's.
 func choose(text string, log int) (chosen string, from func(at int) int) {
-	var kept []part
-	parts, _ := partsOf(text)
-	for _, p := range parts {
-		if p.log == everyService || p.log == log {
-			kept = append(kept, p)
-			chosen += text[p.from:p.to]
-		}
+	kept := spans(text, log)
+	for _, s := range kept {
+		chosen += text[s.from:s.to]
 	}
 	return chosen, func(at int) int {
-		for _, p := range kept {
-			if at < p.to-p.from {
-				return p.from + at
+		for _, s := range kept {
+			if at < s.to-s.from {
+				return s.from + at
 			}
-			at -= p.to - p.from
+			at -= s.to - s.from
 		}
 		return len(text)
 	}
@@ -99,9 +78,7 @@ func (s *Site) log() int {
 }
 
 func (s *Site) leavesOut(text string, at int) bool {
-	parts, _ := partsOf(text)
-	i := slices.IndexFunc(parts, func(p part) bool { return p.from <= at && at < p.to })
-	return i >= 0 && parts[i].log != everyService && parts[i].log != s.log()
+	return !slices.ContainsFunc(spans(text, s.log()), func(s span) bool { return s.from <= at && at < s.to })
 }
 
 // Expand replaces the placeholders of a text. Its error names those without a value.
@@ -314,20 +291,25 @@ func expandAll(v reflect.Value, expand, inMarkdown func(string) string) {
 func checkPlaceholders(d *document) {
 	for i := range d.texts {
 		t := &d.texts[i]
-		parts, stray := partsOf(t.value)
-		for _, p := range parts {
-			switch _, isLimit := limits[p.name]; {
-			case p.name == "" || isLimit || slices.Contains(placeholders, p.name):
-			case strings.Contains(p.name, ":"):
-				d.report(t.place(p.from), "unknown limit [["+p.name+"]]",
-					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit")
-			default:
-				d.report(t.place(p.from), "unknown placeholder [["+p.name+"]]", didYouMean(p.name, placeholders))
-			}
+		paired := map[int]bool{} // the places of the marks around texts about the log
+		for _, at := range ifLog.FindAllStringSubmatchIndex(t.value, -1) {
+			paired[at[0]], paired[at[1]-len("[[end]]")], paired[at[4]-len("[[else]]")] = true, true, true
 		}
-		for _, p := range stray {
-			d.report(t.place(p.from), "[["+p.name+"]] without the other marks",
-				"write [[if_log]]…[[end]], or [[if_log]]…[[else]]…[[end]]")
+		for _, at := range placeholder.FindAllStringIndex(t.value, -1) {
+			name, what, hint := t.value[at[0]+2:at[1]-2], "", ""
+			switch _, isLimit := limits[name]; {
+			case isLimit || paired[at[0]] || slices.Contains(placeholders, name):
+				continue
+			case name == "if_log" || name == "else" || name == "end":
+				what, hint = "[["+name+"]] without the other marks",
+					"write [[if_log]]…[[end]], or [[if_log]]…[[else]]…[[end]]"
+			case strings.Contains(name, ":"):
+				what, hint = "unknown limit [["+name+"]]",
+					"want [[max:<operation>.<field>]] or [[min:<operation>.<field>]] of a field that has this limit"
+			default:
+				what, hint = "unknown placeholder [["+name+"]]", didYouMean(name, placeholders)
+			}
+			d.report(t.place(at[0]), what, hint)
 		}
 	}
 }
