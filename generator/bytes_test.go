@@ -117,4 +117,3 @@ func TestMostBytes(t *testing.T) {
 	}
 	t.Log(table.String())
 }
-

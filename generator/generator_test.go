@@ -572,14 +572,13 @@ func TestFaults(t *testing.T) {
 		}}, "endpoints.yaml: lacks getQuest (add its summary and description)\n: no route and no operation is called getQuestt (did you mean getQuest?)\n" +
 			": sendSuggestion.fields.contact does not say that an address needs its owner's consent (write: supplying one needs the owner's consent)\n" +
 			": unknown key agent_nam (did you mean agent_name?)\n: unknown key stray ("},
-		"a source of the same page":       {edits{"pages/404.md": func(string) string { return "---\ntitle: A\ndescription: B\nupdated: 2026-11-20\n---\nC\n" }}, "pages/404.md: the service itself uses /404.html (give the file another name)"},
-		"a file in place of a folder":     {own("calendars"), "the service itself uses /calendars/"},
-		"a folder in place of a file":     {own("style.css/a"), "static/style.css/a: the service itself uses /style.css ("},
-		"own files": {own(taken...), strings.Join(named, "\n")},
-		"a link to nothing":               {edits{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
-		"a heading in a paragraph":        {edits{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
-		"descriptions of tools":           {edits{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}, "tools/list has "},
-		"a long name":                     {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 101))}, "a registry takes at most 100 characters"},
+		"a source of the same page":   {edits{"pages/404.md": func(string) string { return "---\ntitle: A\ndescription: B\nupdated: 2026-11-20\n---\nC\n" }}, "pages/404.md: the service itself uses /404.html (give the file another name)"},
+		"a file in place of a folder": {own("calendars"), "the service itself uses /calendars/"},
+		"own files":                   {own(taken...), strings.Join(named, "\n")},
+		"a link to nothing":           {edits{"pages/privacy.md": func(old string) string { return old + "\n[x](/nothing.html)\n" }}, "/nothing.html"},
+		"a heading in a paragraph":    {edits{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
+		"descriptions of tools":       {edits{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}, "tools/list has "},
+		"a long name":                 {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 101))}, "a registry takes at most 100 characters"},
 		"no step that verifies": {edits{"quest.yaml": replace(
 			"operation: verifyReceipt\n    answer_of: mintReceipt", `operation: computeBusinessDays
     body: '{"op":"is","calendar":"de","date":"2026-12-25"}'`)}, "the quest has no step for verifyReceipt"},

@@ -208,4 +208,3 @@ func TestToolSchemas(t *testing.T) {
 		}
 	}
 }
-

@@ -1,8 +1,6 @@
 package generator_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"regexp"
 	"slices"
@@ -91,42 +89,5 @@ func TestFormsWithoutScripts(t *testing.T) {
 		if word := regexp.MustCompile(`[^<>]*\bforms?\b[^<>]*`).FindString(rest); word != "" {
 			t.Errorf("%s: without scripts it says %q", path, word)
 		}
-	}
-}
-
-// The scripts of a page, with all that they import, are small on the wire.
-func TestScriptsAreSmall(t *testing.T) {
-	documents := documents(shipped())
-	imports := regexp.MustCompile(`(?:src=|from |import\()"(/[a-z./-]+js)"`)
-	largest := 0
-	for path, page := range documents {
-		if !strings.HasSuffix(path, ".html") {
-			continue
-		}
-		scripts := map[string]bool{}
-		var load func(text []byte)
-		load = func(text []byte) {
-			for _, m := range imports.FindAllSubmatch(text, -1) {
-				if name := string(m[1]); !scripts[name] {
-					scripts[name] = true
-					load(documents[name])
-				}
-			}
-		}
-		load(page)
-		size := 0
-		for name := range scripts {
-			var zipped bytes.Buffer
-			w := gzip.NewWriter(&zipped)
-			_, _ = w.Write(documents[name])
-			_ = w.Close()
-			size += zipped.Len()
-		}
-		if largest = max(largest, size); size > 25_000 {
-			t.Errorf("%s loads %d bytes of scripts: %v", path, size, scripts)
-		}
-	}
-	if largest < 10_000 {
-		t.Errorf("the largest scripts of a page have %d bytes", largest)
 	}
 }

@@ -52,36 +52,52 @@ func showsAll(t *testing.T, o *generator.Output, path string, texts ...string) {
 // Limits of a page: the words of one that a person reads from its beginning to its end, without the
 // choices of a form, and what goes over the wire.
 const (
-	mostWords     = 1200
-	mostPageBytes = 30 << 10
+	mostWords       = 1200
+	mostPageBytes   = 30 << 10
+	mostScriptBytes = 25_000
 )
 
-// TestPageSizes counts the words of every page and its bytes, compressed as a host compresses them.
+// wire is how many bytes a host sends for a document.
+func wire(doc []byte) int {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(doc)
+	_ = w.Close()
+	return b.Len()
+}
+
+// TestPageSizes counts the words of every page, its bytes, and those of the scripts that it loads
+// with all that they import, compressed as a host compresses them.
 func TestPageSizes(t *testing.T) {
-	o := shipped()
-	for _, d := range o.Documents {
-		if path.Ext(d.Path) != ".html" {
+	documents, imports := documents(shipped()), regexp.MustCompile(`(?:src=|from |import\()"(/[a-z./-]+js)"`)
+	largest := 0
+	for at, doc := range documents {
+		if path.Ext(at) != ".html" {
 			continue
 		}
-		var wire bytes.Buffer
-		w := gzip.NewWriter(&wire)
-		if _, err := w.Write(d.Bytes); err != nil {
-			t.Fatal(err)
+		scripts, size := map[string]bool{}, 0
+		var load func(text []byte)
+		load = func(text []byte) {
+			for _, m := range imports.FindAllSubmatch(text, -1) {
+				if name := string(m[1]); !scripts[name] {
+					scripts[name] = true
+					size += wire(documents[name])
+					load(documents[name])
+				}
+			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
+		load(doc)
+		largest = max(largest, size)
+		words := len(strings.Fields(visible(t, shipped(), at))) - len(strings.Fields(anyTag.ReplaceAllString(string(form.Find(doc)), " ")))
+		if size > mostScriptBytes || wire(doc) > mostPageBytes {
+			t.Errorf("%s has %d bytes compressed, and loads %d bytes of scripts", at, wire(doc), size)
 		}
-		words := len(strings.Fields(visible(t, o, d.Path))) - len(strings.Fields(anyTag.ReplaceAllString(string(form.Find(d.Bytes)), " ")))
-		t.Logf("%-44s %5d words %7d bytes %6d compressed", d.Path, words, len(d.Bytes), wire.Len())
-		if wire.Len() > mostPageBytes {
-			t.Errorf("%s has %d bytes compressed, more than %d", d.Path, wire.Len(), mostPageBytes)
-		}
-		if words > mostWords && d.Path != "/reference.html" && !strings.HasPrefix(d.Path, "/endpoints/") {
-			t.Errorf("%s has %d words, more than %d", d.Path, words, mostWords)
+		if words > mostWords && at != "/reference.html" && !strings.HasPrefix(at, "/endpoints/") {
+			t.Errorf("%s has %d words, more than %d", at, words, mostWords)
 		}
 	}
-	if n, most := len(document(t, o, "/llms-full.txt")), 64<<10; n > most {
-		t.Errorf("llms-full.txt has %d bytes, more than %d", n, most)
+	if n := len(documents["/llms-full.txt"]); n > 64<<10 || largest < 10_000 {
+		t.Errorf("llms-full.txt has %d bytes, the largest scripts of a page %d", n, largest)
 	}
 }
 

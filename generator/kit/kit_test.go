@@ -560,7 +560,6 @@ func TestArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	promised := post(t, "/api/waitlist", map[string]string{"agent_name": odd})
-	unsigned := edited(t, promised, "promise", "")
 	stranger := edgetest.PublicKey(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
 	for name := range programs {
 		program := write(t, name, "https://www.example.org", nil, "")
@@ -573,12 +572,10 @@ func TestArguments(t *testing.T) {
 		}{
 			{"no key", whole, nil, 2, "--receipt-key"},
 			{"no key for a promise", promised, nil, 2, "--receipt-key"},
-			{"no key for a registration without a promise", unsigned, nil, 0, "anyone could have made this registration"},
 			{"two keys", whole, []string{"--receipt-key", published[1] + "," + published[0]}, 0, "valid receipt"},
 			{"another key", whole, []string{"--receipt-key", stranger}, 1, "failed key"},
 			{"a file that is not there", nil, []string{file + "x"}, 2, "no such file"},
 			{"help", whole, []string{"--help"}, either, "2 not checked"},
-			{"two files", nil, []string{file, file}, 2, ""},
 			{"a key of another form", whole, []string{"--receipt-key", "x"}, 2, ""},
 		} {
 			a := run(t, name, program, c.input, c.arguments...)

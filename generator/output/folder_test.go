@@ -282,4 +282,3 @@ func TestLinks(t *testing.T) {
 		t.Errorf("a folder of documents that is a link: %v", err)
 	}
 }
-

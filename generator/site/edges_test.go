@@ -103,4 +103,3 @@ func TestExpandedSite(t *testing.T) {
 		}
 	}
 }
-

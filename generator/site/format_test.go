@@ -19,7 +19,7 @@ func TestFormats(t *testing.T) {
 			[]string{"2026-11-20T12:00:00Z", "2026-11-20T00:00:00Z", "2026-11-20T23:59:59Z", "2026-11-20T09:19:29Z"},
 			[]string{
 				"", "2026-11-20", "2026-11-20T12:60:00Z", "2026-11-20T12:00:60Z", "2026-11-20 12:00:00Z",
-				"2026-11-20T12.00:00Z", "2026-11-20T12:00:00z", "2026-11-20T12:00:00ZZ", 				"2026-11-20T12:00:0:Z",
+				"2026-11-20T12.00:00Z", "2026-11-20T12:00:00z", "2026-11-20T12:00:00ZZ", "2026-11-20T12:00:0:Z",
 			},
 		},
 		"host": {
@@ -47,7 +47,7 @@ func TestFormats(t *testing.T) {
 			[]string{"https://a.b", "https://a.b/", "https://a.b?q=1", "https://a.b#x", "https://a.b:1/x", "https://a.b:65535", "https://a.b/%20%aF%Fa", "https://a.b/!~$&'()*+,;=:@[]-._", "https://a.b/x:y", "https://a.b?u:p", "https://a.b#c:d"},
 			[]string{
 				"", "http://a.b", "https://", "https:///x", "https://a", "https://a.b:", "https://a.b:123456", "https://a.b:/x", "https://a.b:x", "https://a.b:1:2", "https://a.b:+1", "https://u@a.b", "https://u:p@a.b", "HTTPS://a.b",
-				"https://a.b/%", "https://a.b/%2", "https://a.b/ ", "https://a.b/\x7f", "https://a.b/é", "https://a.b/\x00", 				`https://a.b/"`, `https://a.b/\`, "https://a.b/}", "https://A.b/",
+				"https://a.b/%", "https://a.b/%2", "https://a.b/ ", "https://a.b/\x7f", "https://a.b/é", "https://a.b/\x00", `https://a.b/"`, `https://a.b/\`, "https://a.b/}", "https://A.b/",
 			},
 		},
 		"id":        {[]string{"a", "0", "a-b", "a0-9z", "z"}, []string{"", "-", "-a", "a-", "a--b", "A", "a_b", "a b", "é"}},

@@ -234,15 +234,15 @@ func TestStatic(t *testing.T) {
 		file fstest.MapFile
 		want string
 	}{
-		"static/a b":        {fstest.MapFile{Data: []byte("x")}, name},
-		"static/é.png":      {fstest.MapFile{Data: []byte("x")}, name},
-		"static/link":       {fstest.MapFile{Data: []byte("aup.yaml"), Mode: fs.ModeSymlink}, ": not a file: a link, or a pipe (put a copy of the file here)"},
-		"pages/terms.md":    {fstest.MapFile{Mode: fs.ModeNamedPipe}, ": cannot be read: terms.md is a pipe, a socket or a device, want a file"},
-		"static/big":        {fstest.MapFile{Data: make([]byte, maxStatic+1)}, ": too large (a content file has at most 25 MiB)"},
-		"static/empty":      {fstest.MapFile{}, ": empty (write it)"},
-		"static/b.sql":      {fstest.MapFile{Data: []byte("SQLite format 3\x00\x10")}, ":1:1: a database is here (everything in the content is published: move it away)"},
-		"static/key":        {fstest.MapFile{Data: []byte("\x00anteroom-secret:AAAA")}, ":1:2: a secret receipt key is here (" + secretHint + "anteroom key rotate)"},
-		"static":            {fstest.MapFile{Data: []byte("x")}, ": nothing reads this file ("},
+		"static/a b":     {fstest.MapFile{Data: []byte("x")}, name},
+		"static/é.png":   {fstest.MapFile{Data: []byte("x")}, name},
+		"static/link":    {fstest.MapFile{Data: []byte("aup.yaml"), Mode: fs.ModeSymlink}, ": not a file: a link, or a pipe (put a copy of the file here)"},
+		"pages/terms.md": {fstest.MapFile{Mode: fs.ModeNamedPipe}, ": cannot be read: terms.md is a pipe, a socket or a device, want a file"},
+		"static/big":     {fstest.MapFile{Data: make([]byte, maxStatic+1)}, ": too large (a content file has at most 25 MiB)"},
+		"static/empty":   {fstest.MapFile{}, ": empty (write it)"},
+		"static/b.sql":   {fstest.MapFile{Data: []byte("SQLite format 3\x00\x10")}, ":1:1: a database is here (everything in the content is published: move it away)"},
+		"static/key":     {fstest.MapFile{Data: []byte("\x00anteroom-secret:AAAA")}, ":1:2: a secret receipt key is here (" + secretHint + "anteroom key rotate)"},
+		"static":         {fstest.MapFile{Data: []byte("x")}, ": nothing reads this file ("},
 	} {
 		fsys := base(t)
 		fsys[file] = &c.file

@@ -11,7 +11,6 @@ import (
 	"testing/fstest"
 
 	"anteroom/edge/assets"
-	"anteroom/generator/model"
 	"anteroom/generator/tlog"
 )
 
@@ -88,42 +87,6 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// A verification covers no less than the one before it, and of the same store, unless records are
-// lost. Its board says so then.
-func TestFollowing(t *testing.T) {
-	previous := &Verification{File: "2026-01-30", Store: "one", Through: "2026-01-30T12:00:00Z", SHA256: EmptyDigest}
-	previous.Registrations = Coverage{Last: 7, Total: 5}
-	for _, c := range []struct {
-		store, lost string
-		last, total int
-		want        string
-	}{
-		{"one", "", 7, 5, ""},
-		{"one", "", 6, 5, "covers 5 registrations up to number 6, and verifications/2026-01-30.yaml covers 5 up to number 7 ("},
-		{"two", "a disk", 3, 2, "correction must name the lost records"},
-	} {
-		d := newDocument("f")
-		v := &Verification{
-			File: "2026-01-31", Store: c.store, Through: "2026-01-31T12:00:00Z", Lost: c.lost,
-			Follows: previous.File, FollowsSHA256: previous.SHA256, Told: map[string]int{},
-		}
-		v.Registrations = Coverage{Last: c.last, Total: c.total}
-		for _, n := range Numbers {
-			if n.Told {
-				v.Told[n.Path] = 0
-			}
-		}
-		ledger := newLedger()
-		checkVerification(d, v, previous, ledger)
-		board := &Scoreboard{}
-		board.PilotWaitlist.RegistrationsRecorded = c.total
-		checkCounts(d, board, v, ledger)
-		if len(d.faults) != min(1, len(c.want)) || len(d.faults) == 1 && !strings.Contains(d.faults.Error(), c.want) {
-			t.Errorf("%+v: %v", c, d.faults)
-		}
-	}
-}
-
 // The words of a board are as fixed as its counts, whatever its line ends become.
 func TestBoardIsFixed(t *testing.T) {
 	const board, verification = "scoreboard/2026-01-31.yaml", "verifications/2026-01-31.yaml"
@@ -142,43 +105,6 @@ func TestBoardIsFixed(t *testing.T) {
 		if _, err := Load(fsys); fmt.Sprint(err) != c.want {
 			t.Errorf("%q for %q: %v, want %s", c.changed, c.old, err, c.want)
 		}
-	}
-}
-
-func TestCheckDay(t *testing.T) {
-	fsys := base(t)
-	s, err := Load(fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for today, want := range map[string]string{
-		"2026-01-31": "<nil>",
-		"2026-02-01": "<nil>",
-		"2026-01-30": "scoreboard/2026-01-31.yaml:2:8: as_of is 2026-01-31, and today is 2026-01-30 (correct this machine's clock, or SOURCE_DATE_EPOCH if it is set; if the clock was ahead when the board was made, " +
-			"remove it with its verifications/2026-01-31.yaml, or wait if it is published)",
-	} {
-		if got := fmt.Sprint(s.CheckDay(today)); got != want {
-			t.Errorf("on %s: %s", today, got)
-		}
-	}
-}
-
-// A revoked key is in force for no day, and each retired one for its own.
-func TestInForce(t *testing.T) {
-	s := Service{}
-	s.ReceiptKeys.Retired = []model.RetiredKey{
-		{PublicKey: "first", CurrentFrom: "2026-01-01", RetiredOn: "2026-03-01"},
-		{PublicKey: "stolen", RetiredOn: "2026-11-01", Revoked: "it leaked"},
-		{PublicKey: "second", RetiredOn: "2026-12-01"},
-	}
-	want := []string{"first@2026-01-01..2026-03-01", "second@..2026-12-01"}
-	if got := s.InForce(); !slices.Equal(got, want) {
-		t.Errorf("without a current key: %q, want %q", got, want)
-	}
-	s.ReceiptKeys.Current = "current"
-	want = append([]string{"current"}, want...)
-	if got := s.InForce(); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

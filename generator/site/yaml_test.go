@@ -20,8 +20,6 @@ func TestYAML(t *testing.T) {
 		{"true", "flag: True", `{"flag":true}`},
 		{"octal", "text: 0777\ncount: 0777", "f:1:7: text: want a text, not an integer (put it in quotes)\n" +
 			`f:2:8: count: "0777" is not a plain decimal integer up to 2147483647 (write digits only)`},
-		{"new octal and binary", "texts: [0o17, 0b11]", "f:1:9: texts[0]: want a text, not an integer (put it in quotes)\n" +
-			"f:1:15: texts[1]: want a text, not an integer (put it in quotes)"},
 		{"exponent", "text: 1e3\ncount: 1e3", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
 		{"grouped digits", "count: 1_000", `f:1:8: count: "1_000" is not a plain decimal integer up to 2147483647 (write digits only)`},
 		{"null", "text: ~\ncount: null\ntexts: [~, Null, a, ]", "f:3:9: texts[0] has no value (write one)\nf:3:12: texts[1] has no value (write one)"},
@@ -32,7 +30,6 @@ func TestYAML(t *testing.T) {
 		{"anchor", "text: &a x\ntexts: &b [*a]\nwords: {c: *b}", "f:1:7: text: want a text, not an anchor or alias (write it as a text)\n" +
 			"f:2:8: texts: want a list, not an anchor or alias (begin each element with \"- \", or write [] for none)\n" +
 			"f:3:12: words.c: want a text, not an anchor or alias (write it as a text)"},
-		{"alias of nothing", "text: *a", "f:1:7: not valid YAML: unknown anchor 'a' referenced" + syntax},
 		{"aliases that multiply", "a: &a [x, x]\nb: &b [*a, *a]\nwords: {c: [*b, *b]}", "f:1:1: unknown key a (known: text, count, flag, texts, words)\n" +
 			"f:2:1: unknown key b (known: text, count, flag, texts, words)\nf:3:12: words.c: want a text, not a list (write it as a text)"},
 		{"merge key", "words:\n  <<: {a: b}\n  \"<<\": quoted", "f:2:3: " + key},
@@ -42,9 +39,7 @@ func TestYAML(t *testing.T) {
 			"f:1:19: words.日本: want a text, not an integer (put it in quotes)\nf:1:25: words.😀: want a text, not an integer (put it in quotes)"},
 		{"characters before a syntax error", "text: 😀é: x", "f:1:9: not valid YAML: mapping values are not allowed in this context" + syntax},
 		{"tab indentation", "words:\n\ta: b", "f:2:1: not valid YAML: found character that cannot start any token" + syntax},
-		{"tab inside", "text: a\tb", `{"text":"a\tb"}`},
 		{"line breaks of YAML 1.1", "text: a \u2028 b\u0085c\ntexts: ['d \u2029 e', \"f\\u2028g\"]\nwords: {\u2028: h}", "{\"text\":\"a \\u2028 b\u0085c\",\"texts\":[\"d \\u2029 e\",\"f\\u2028g\"],\"words\":{\"\\u2028\":\"h\"}}"},
-		{"places behind them", "text: a\u2028b\u0085c\u2029\ncount: x", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
 		{"CRLF", "# c\r\n\r\ntexts:\r\n  - |\r\n    a\r\n    b\r\n  - c\r\n    d\r\n", `{"texts":["a\nb","c d"]}`},
 		{"bracket left open", "text: a\ntexts: [a,\n  b\n", "f:2:8: not valid YAML: did not find expected ',' or ']'" + syntax},
 		{"no colon", "text: a\ncount\nflag: true\n", "f:2:1: not valid YAML: could not find expected ':'" + syntax},

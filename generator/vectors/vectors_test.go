@@ -134,4 +134,3 @@ func send(t *testing.T, path string, s *vector, status int) (answers []*turn.Res
 	}
 	return answers
 }
-
