@@ -89,8 +89,8 @@ func text(v any) string {
 	return string(b)
 }
 
-// inputs returns the largest inputs of an operation: whole and with names that are none, and for one
-// filler with each of the values of its fields and without each of them.
+// inputs returns the largest inputs of an operation: whole, and with names that are none; for one
+// filler also with each of the values of its fields, and without each of them.
 func inputs(op *api.Operation, filler string) (all []map[string]any) {
 	whole := object(op.Fields, filler, 0)
 	all = append(all, whole, object(nil, filler, 50<<10))

@@ -21,6 +21,7 @@ func TestYAML(t *testing.T) {
 		{"octal", "text: 0777\ncount: 0777", "f:1:7: text: want a text, not an integer (put it in quotes)\n" +
 			`f:2:8: count: "0777" is not a plain decimal integer up to 2147483647 (write digits only)`},
 		{"exponent", "text: 1e3\ncount: 1e3", "f:2:8: count: want an integer, not a text (write digits, without quotes)"},
+		{"float", "text: 1.5", "f:1:7: text: want a text, not a number (put it in quotes)"},
 		{"grouped digits", "count: 1_000", `f:1:8: count: "1_000" is not a plain decimal integer up to 2147483647 (write digits only)`},
 		{"null", "text: ~\ncount: null\ntexts: [~, Null, a, ]", "f:3:9: texts[0] has no value (write one)\nf:3:12: texts[1] has no value (write one)"},
 		{"no value", "words:\n  a:\n  b: # c\n  c: ''", "f:2:5: words.a has no value (write one)\nf:3:5: words.b has no value (write one)\nf:4:6: words.c is blank (write it)"},

@@ -111,6 +111,7 @@ func TestCheckEveryFile(t *testing.T) {
 		{"/scoreboard.json", `"registrations_recorded":298`, `"registrations_recorded":299`, `/scoreboard.json pilot_waitlist.registrations_recorded does not match the log: got "299", want 298`},
 		// Whoever serves other entries can do so without the key: that is no fork.
 		{"/log/tile/entries/000", b.Entry(0).Hash, recordOf(tlog.Registration, 7777).Hash, "/log/checkpoint does not match the published entries"},
+		{"/log/tile/entries/001.p/44", `"as_of":"2026-11-02"`, `"as_of":"2026-11-03"`, `/log/tile/entries/001.p/44 entry 299: scoreboard "/scoreboard/2026-11-02.json" does not match verification date "2026-11-03"`},
 		{"/scoreboard/2026-11-01.json", `"shipped":4`, `"shipped":5`, "/scoreboard/2026-11-01.json SHA-256 does not match its verification: got "}, // which no entry has
 	} {
 		changed := b.publish(t)

@@ -181,7 +181,7 @@ func (l *Log) Append(name string, entries []Entry, signer note.Signer) (lines, c
 		fault = l.end(name, last, checkpoint)
 	}
 	if fault != nil {
-		return nil, nil, fmt.Errorf("append to log: %s", fault.What)
+		return nil, nil, fmt.Errorf("append to log: %w", errors.New(fault.What))
 	}
 	return lines, checkpoint, nil
 }

@@ -58,6 +58,7 @@ func TestRecount(t *testing.T) {
 		{"r v0 0:own 1:none", "", tlog.Counts{Own: 1}, "own none", ""},
 		{"r v0", "0:own 1:none 0:registration 1:vouched", tlog.Counts{Vouched: 1, Registrations: 1}, "registration vouched", ""},
 		{"c v0", "", tlog.Counts{}, "", "entry 0 is vouched for, but is not a registration"},
+		{"r v0 v0", "", tlog.Counts{}, "", "entry 0 is already vouched for"},
 		{"v0", "", tlog.Counts{}, "", "index 0: want one of the 0 entries before it"},
 
 		// Corrections.
