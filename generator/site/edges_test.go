@@ -29,6 +29,7 @@ func TestEdges(t *testing.T) {
 	)
 	messages := (turn.MaxRounds - 2*10 - 4) / 2
 	for _, c := range []struct{ name, file, old, new, want string }{
+		{"a batch of all rounds", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages), ""},
 		{"a batch of more", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages+1), fmt.Sprintf("service.yaml:15:1: a batch of %d messages with 10 writes may take %d rounds "+
 			"(a turn has %d: a write takes up to four and any other call two, so lower batch_messages or batch_writes)", messages+1, turn.MaxRounds+2, turn.MaxRounds)},
 		{"as many upstreams as there may be", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints), ""},
@@ -37,6 +38,11 @@ func TestEdges(t *testing.T) {
 		{"a text of a megabyte", "llms.yaml", "intro:", "#" + long("x", maxFile-len(base(t)["llms.yaml"].Data)-len("#\n")) + "\nintro:", ""},
 
 		{"completed and no date", "jobs.yaml", "    completed_on: 2026-02-03\n", "", "jobs.yaml:13:13: status is completed, and completed_on is missing (say when)"},
+		{"a reward and tags at their limits", "jobs.yaml", tags, "    tags: [" + long("a", 40) + ", t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16]\n    reward_credit_units: 1000000\n", ""},
+		{"posted, completed and expired on a day", "jobs.yaml", "completed_on: 2026-02-03", "completed_on: 2026-02-01\n    expires: 2026-02-01", ""},
+		{"completed on the day of the list", "jobs.yaml", "as_of: 2026-03-01", "as_of: 2026-02-03", ""},
+		{"claimed and verified on a day", "auditors.json", `"verified_by_hand_on": null`, `"verified_by_hand_on": "2026-02-01"`, ""},
+		{"an update of the day", "scoreboard/2026-01-31.yaml", "date: 2026-01-10", "date: 2026-01-31", ""},
 		{"a higher reward", "jobs.yaml", "units: 12", "units: 1000001", "jobs.yaml:16:26: jobs[1].reward_credit_units is 1000001 (at most 1000000)"},
 		{"a longer title", "jobs.yaml", "title: First", "title: " + long("é", 141), "jobs.yaml:4:12: jobs[0].title has 141 characters (at most 140)"},
 		{"one tag more", "jobs.yaml", tags, "    tags: [t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, t17]\n", "jobs.yaml:8:11: jobs[0].tags: has 17 elements (at most 16)"},
