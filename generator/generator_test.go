@@ -356,6 +356,9 @@ func TestOptions(t *testing.T) {
 	showsAll(t, all, "/scoreboard.html", `<dt>Charters filed</dt><dd dir="auto"><del>0</del> → <ins>0</ins></dd></div><div><dt>Wrong on the board of</dt><dd dir="auto"><a href="/scoreboard/2026-09-22.json"><time>2026-09-22</time></a></dd>`,
 		`<p dir="auto">“Two &lt;were&gt; one.”</p>`)
 	showsAll(t, none, "/index.html", `<p class="stamp ">Example`, `<p class="small quiet">The service keeps no copy.</p>`)
+	if rules := string(none.Snapshot.Documents["org"]); !strings.Contains(rules, `"founding_org_slots_remaining":0,`) {
+		t.Errorf("seats are left: %s", rules)
+	}
 	showsAll(t, none, "/scoreboard.json", `"founding_agent_slots_remaining": 0`, `"founding_org_slots_remaining": 0`)
 }
 

@@ -251,6 +251,7 @@ func TestWhatDiffers(t *testing.T) {
 		{replaced("/manifest.json", version, "0123456789ab"), "content", "/manifest.json", "has content 0123456789ab, want " + version},
 		{replaced("/healthz", version, "0123456789ab"), "content", "/healthz", "has content 0123456789ab, want " + version},
 		{answered("/readyz", 503, `{"status":"failing","failing":["store","key"]}`), "readiness", "/readyz", "reports failures: store, key"},
+		{answered("/readyz", 200, "<html>"), "readiness", "/readyz", "is HTML, want JSON"},
 		{replaced("/api/aup", "version", "Version"), "endpoints", "/api/aup", "differs from byte"},
 		{edited("/api/aup", func(r *httptest.ResponseRecorder) { r.Header().Set("Content-Type", "text/html") }), "endpoints", "/api/aup", "has Content-Type: text/html (want application/json)"},
 		{replaced("/api/roster", `"registrations_recorded":0`, `"registrations_recorded":7`), "endpoints", "/api/roster", "differs from byte"},
