@@ -52,8 +52,8 @@ type Site struct {
 	Scoreboards []Scoreboard // oldest first, by number within a day
 	// One for each board, in the same order.
 	Verifications []Verification
-	Log           *tlog.Log      // may have no stage
-	Presence      model.Presence // of presence.yaml
+	Log           *tlog.Log // may have no stage
+	Presence      model.Presence
 	Quest         Quest
 	AUP           AUP
 	Org           Org
@@ -66,8 +66,8 @@ type Site struct {
 	MCP           MCP
 	Receipt       *jsondoc.Value // of ReceiptFile, valid; nil without one
 	Icon          string         // SVG in place of the program's mark; "" for that
-	Static        []StaticFile   // sorted by path
-	Source        []byte         // content version: SHA-256 over sorted file names and the SHA-256 of each file
+	Static        []StaticFile
+	Source        []byte // content version: SHA-256 over sorted file names and the SHA-256 of each file
 
 	documents map[string]*document // by file, for later faults; nil in a Site made by hand
 }
@@ -86,8 +86,8 @@ type Service struct {
 	// for any characters. publish proposes to set their records apart.
 	OwnNames   []string `yaml:"own_names,omitempty" is:"line"`
 	Operator   string   `yaml:"operator" is:"line"` // the person or body that verifies
-	Contact    string   `yaml:"contact" is:"email"` // an e-mail address
-	License    string   `yaml:"license" is:"spdx"`  // SPDX identifier of the published documents
+	Contact    string   `yaml:"contact" is:"email"`
+	License    string   `yaml:"license" is:"spdx"`
 	Epoch      string   `yaml:"epoch" is:"line"`
 	ToolPrefix string   `yaml:"tool_prefix" is:"prefix"`
 	Notice     string   `yaml:"notice"`
@@ -97,9 +97,9 @@ type Service struct {
 		Document  string `yaml:"document,omitempty"` // in static documents, instead of Canonical
 	} `yaml:"host_notes"`
 	Limits struct {
-		WritesPerMinute int `yaml:"writes_per_minute"`      // for one client address
-		BatchMessages   int `yaml:"batch_messages" min:"1"` // messages in one MCP batch
-		BatchWrites     int `yaml:"batch_writes" min:"1"`   // write calls in one MCP batch
+		WritesPerMinute int `yaml:"writes_per_minute"` // for one client address
+		BatchMessages   int `yaml:"batch_messages" min:"1"`
+		BatchWrites     int `yaml:"batch_writes" min:"1"`
 
 		// A record is counted within PromiseDays, as answers promise.
 		PromiseDays int `yaml:"promise_days,omitempty" min:"1" max:"366"`
@@ -107,14 +107,14 @@ type Service struct {
 		CopyDays int `yaml:"suggestion_copy_days,omitempty" min:"1" max:"366"`
 	} `yaml:"limits"`
 	IndexNow struct {
-		Key       string   `yaml:"key,omitempty" is:"indexnow-key"`       // "" while no search engine gets changes
-		Retired   []string `yaml:"retired,omitempty" is:"indexnow-key"`   // keys whose files stay, for late checks
-		Upstreams []string `yaml:"upstreams" is:"upstream" unique:"true"` // absolute URLs
+		Key       string   `yaml:"key,omitempty" is:"indexnow-key"`     // "" while no search engine gets changes
+		Retired   []string `yaml:"retired,omitempty" is:"indexnow-key"` // keys whose files stay, for late checks
+		Upstreams []string `yaml:"upstreams" is:"upstream" unique:"true"`
 	} `yaml:"indexnow"`
 	ReceiptKeys ReceiptKeys `yaml:"receipt_keys"`
 	// Without a key there is no log.
 	Log struct {
-		Key       string         `yaml:"vkey,omitempty" is:"line"` // the verifier key
+		Key       string         `yaml:"vkey,omitempty" is:"line"`
 		Witnesses []tlog.Witness `yaml:"witnesses"`
 	} `yaml:"log,omitempty"`
 	Relay struct {
@@ -125,7 +125,7 @@ type Service struct {
 	} `yaml:"relay"`
 	Security struct {
 		Contacts  []string `yaml:"contacts" is:"contact" unique:"true" minItems:"1"` // URIs, in order of preference
-		Expires   string   `yaml:"expires" is:"time"`                                // RFC 3339
+		Expires   string   `yaml:"expires" is:"time"`
 		Languages string   `yaml:"languages" is:"languages"`
 	} `yaml:"security"`
 	ContentSignals struct { // what crawlers may do, for robots.txt
@@ -139,8 +139,8 @@ func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }
 
 // ReceiptKeys are the public receipt keys. RotateKey writes them.
 type ReceiptKeys struct {
-	Current     string             `yaml:"current,omitempty" is:"key"`       // base64 of 32 bytes (Ed25519); may be ""
-	CurrentFrom string             `yaml:"current_from,omitempty" is:"date"` // its first day; may be ""
+	Current     string             `yaml:"current,omitempty" is:"key"`
+	CurrentFrom string             `yaml:"current_from,omitempty" is:"date"`
 	Retired     []model.RetiredKey `yaml:"retired"`
 }
 
@@ -178,8 +178,8 @@ type Quest struct {
 
 type QuestStep struct {
 	Title     string `yaml:"title"`
-	Operation string `yaml:"operation"`           // the ID of the operation
-	Body      string `yaml:"body,omitempty"`      // JSON text of an object
+	Operation string `yaml:"operation"`
+	Body      string `yaml:"body,omitempty"`
 	AnswerOf  string `yaml:"answer_of,omitempty"` // the operation whose whole answer is the body's only member
 	Proves    string `yaml:"proves"`
 	Reward    string `yaml:"reward,omitempty"`
@@ -201,15 +201,15 @@ type AUP struct {
 // Org is content/org.yaml.
 type Org struct {
 	Intro     string            `yaml:"intro"`
-	Positions map[string]string `yaml:"positions"` // by position
+	Positions map[string]string `yaml:"positions"`
 	Founding  string            `yaml:"founding"`
 }
 
 // Endpoint describes a route or an operation, by its identifier in content/endpoints.yaml.
 type Endpoint struct {
 	Summary     string            `yaml:"summary"`
-	Description string            `yaml:"description,omitempty"` // may be empty
-	Fields      map[string]string `yaml:"fields,omitempty"`      // descriptions of input fields, by name
+	Description string            `yaml:"description,omitempty"`
+	Fields      map[string]string `yaml:"fields,omitempty"`
 	Notes       []string          `yaml:"notes,omitempty"`
 	About       string            `yaml:"about,omitempty"`     // of a route: Markdown for its page
 	Canonical   string            `yaml:"canonical,omitempty"` // of an operation: the canonical string in its answer
@@ -267,7 +267,7 @@ type Page struct {
 	Title       string `yaml:"title" is:"line"`
 	Nav         string `yaml:"nav,omitempty" is:"line"` // its name in menus, if not Title
 	Description string `yaml:"description" is:"line"`
-	Updated     string `yaml:"updated" is:"date"` // date
+	Updated     string `yaml:"updated" is:"date"`
 	Markdown    []byte `yaml:"-"`
 }
 
@@ -320,7 +320,7 @@ type Install struct {
 	Client  string `yaml:"client" is:"line"`
 	How     string `yaml:"how"`
 	Command string `yaml:"command,omitempty" is:"line"`
-	Config  string `yaml:"config,omitempty"` // JSON text
+	Config  string `yaml:"config,omitempty"`
 	TOML    string `yaml:"toml,omitempty"`
 }
 

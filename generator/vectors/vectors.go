@@ -5,13 +5,7 @@
 // The file is one JSON object, with one vector in a line. It depends on no content: receipts are
 // issued by www.example.org, under test keys whose secrets are public. A vector of registrations,
 // charters or receipts has its input in one or several equivalent forms: post is a body as a JSON
-// value, body its exact text, get a query. A registration, for example:
-//
-//	{"name":"name and key","post":{"agent_name":"ledger-lark","pubkey":"k"},
-//	"get":"agent_name=ledger-lark&pubkey=k",
-//	"canonical":"{\"commitment\":\"waitlist-canon-v0\",
-//	\"agent_name\":\"ledger-lark\",\"pubkey\":\"k\"}",
-//	"payload_sha256":"17e1e976fbc4234be48c2ce09a535382aedcceaa2c0326925e44dcdd4c293453"}
+// value, body its exact text, get a query.
 //
 // A vector of verdicts takes the receipt of the vector named by its member of, sets the members in
 // set, removes the members in remove, and has the four results of a verification. A vector of
