@@ -147,8 +147,6 @@ func logged(t *testing.T) (full fstest.MapFS, cases []byte) {
 		"verified_organic_agent_conversions: 0", "verified_organic_agent_conversions: 1", "registrations_recorded: 0", "registrations_recorded: 300",
 		"charters_filed: 0", "charters_filed: 3",
 	).Replace(string(newest.Data)))
-	sitetest.Verify(full)
-	documents := generate(t, full)
 
 	registered := edgetest.NewFake(t).Do("POST", "/api/waitlist", `{"agent_name":"ledger-lark"}`)
 	var answer map[string]any
@@ -168,7 +166,7 @@ func logged(t *testing.T) (full fstest.MapFS, cases []byte) {
 	payload := answer["payload_sha256"].(string)
 	hash := tlog.RecordHash(answer["record_id"].(string), payload)
 	other := strings.Repeat("0", 32)
-	sitetest.Log(t, full, func(path string) []byte { return documents[path] }, hash)
+	log(t, full, hash)
 	type logCase struct{ Name, Answer, Stamp, Says string }
 	const counted = "The hand verification of 2026-11-20 counted this registration."
 	const absent = "Not counted by a hand verification yet"
@@ -217,9 +215,7 @@ func TestFullPages(t *testing.T) {
 		full[name] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(text, "registrations_recorded: 0", fmt.Sprint("registrations_recorded: ", 10*(1+i%20)+i/20)))}
 	}
 	add(newest, "registrations_recorded: 0", "registrations_recorded: 123456")
-	sitetest.Verify(full)
-	documents := generate(t, full)
-	sitetest.Log(t, full, func(path string) []byte { return documents[path] })
+	log(t, full)
 	look(t, serve(t, full), "/", "/jobs.html", "/scoreboard.html", "/log.html")
 }
 
@@ -256,14 +252,15 @@ func output(t *testing.T, files fs.FS) *generator.Output {
 	return output
 }
 
-// generate returns the documents of a content, by their paths.
-func generate(t *testing.T, files fs.FS) map[string][]byte {
+// log adds a public log, whose first registrations have the given hashes.
+func log(t *testing.T, full fstest.MapFS, registrations ...string) {
 	t.Helper()
+	sitetest.Verify(full)
 	documents := map[string][]byte{}
-	for _, d := range output(t, files).Documents {
+	for _, d := range output(t, full).Documents {
 		documents[d.Path] = d.Bytes
 	}
-	return documents
+	sitetest.Log(t, full, func(path string) []byte { return documents[path] }, registrations...)
 }
 
 // serve runs a host with a content, and gives its address.

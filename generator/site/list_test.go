@@ -122,12 +122,9 @@ func TestFaultsOfJSON(t *testing.T) {
 	}{
 		{"a date", sound, `"posted": "2026-`, `"posted": "2026-31-`, 2},
 		{"the last entry", sound, `"id": "job-1`, `"id": "\ud83d\ude42", "ID": "x`, -1},
-		{"on one line", compact, `"posted": "2026-`, `"posted": "2027-`, 3},
 		{"after a pair", compact, `"Check`, `"é\ud83d\ude42", "title2": "Check`, 1},
 		{"no object", sound, `    {`, `    7, {`, 4},
-		{"twice", compact, `"id": "job-1"`, `"id": "job-0"`, 1},
 		{"no list", sound, `"jobs": [`, `"jobs": 7, "job": [`, 1},
-		{"no date", compact, `"as_of": "2026-11-20",`, ``, 1},
 		{"everything", sound, `"status": "`, `"status": "un`, -1},
 	} {
 		src := strings.Replace(c.src, c.old, c.new, c.n)
