@@ -1,7 +1,6 @@
 package generator_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -90,10 +89,8 @@ func body(t *testing.T, o *generator.Output, h *edgetest.Fake, c call) (status i
 
 func TestMostBytes(t *testing.T) {
 	o := shipped()
-	var table strings.Builder
 	for _, budget := range mostBytes {
 		status, body := body(t, o, keyedHost(t, o), budget.call)
-		fmt.Fprintf(&table, "\n%8d of %8d  %s", len(body), budget.most, budget.what)
 		if status != 200 || len(body) > budget.most {
 			t.Errorf("%s: status %d, %d bytes, and at most %d are due", budget.what, status, len(body), budget.most)
 		}
@@ -106,14 +103,11 @@ func TestMostBytes(t *testing.T) {
 		if i == callsOfQuest-1 && sum > mostBytesOfQuest {
 			t.Errorf("the quest takes %d bytes, and at most %d are due", sum, mostBytesOfQuest)
 		}
-		fmt.Fprintf(&table, "\n%8d              walk: %s %.70s", len(body), c.method, c.url)
 		if status != 200 || strings.Contains(before, `"isError":true`) {
 			t.Errorf("%s %s %s: %d %s", c.method, c.url, c.body, status, body)
 		}
 	}
-	fmt.Fprintf(&table, "\n%8d of %8d  the walk, in %d requests", sum, mostBytesOfWalk, len(walk()))
 	if sum > mostBytesOfWalk {
 		t.Errorf("the walk takes %d bytes, and at most %d are due", sum, mostBytesOfWalk)
 	}
-	t.Log(table.String())
 }

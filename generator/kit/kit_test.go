@@ -209,20 +209,6 @@ func failing(out string) string {
 	return name
 }
 
-// Each program is short, and its lines are.
-func TestShort(t *testing.T) {
-	for name, most := range map[string]int{"verify.py": 269, "verify.mjs": 334} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(string(text), "\n")
-		if long := slices.IndexFunc(lines, func(line string) bool { return len(line) > 101 }); len(lines)-1 > most || long >= 0 {
-			t.Errorf("%s has %d lines, and line %d is long", name, len(lines)-1, long+1)
-		}
-	}
-}
-
 // Both programs give the verdict of the service on every kind of input, and print the same.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
