@@ -1,13 +1,8 @@
 package pages
 
 import (
-	"math"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
-
-	"anteroom/generator/site"
 )
 
 func TestMarkdown(t *testing.T) {
@@ -57,58 +52,4 @@ func TestDated(t *testing.T) {
 	if want := "From &lt;i&gt; <time>2026-11-20</time> to <time>2026-11-21T00:00:00Z</time>, not 2026-11-20-2"; b.String() != want {
 		t.Errorf("%s, want %s", b.String(), want)
 	}
-}
-
-// Text has a contrast of at least 4.5 to its background (WCAG 2.2, 1.4.3), in light and in dark.
-func TestContrast(t *testing.T) {
-	color := regexp.MustCompile(`--([a-z]+): (#[0-9a-f]{6});`)
-	root := regexp.MustCompile(`(?s):root \{.*?\}`).FindAllString(string(style), 2)
-	for n, block := range root {
-		colors := map[string]float64{}
-		for _, m := range color.FindAllStringSubmatch(block, -1) {
-			colors[m[1]] = luminance(t, m[2])
-		}
-		for _, ground := range []string{"paper", "ground"} {
-			for _, ink := range []string{"ink", "quiet", "good", "bad", "warn"} {
-				a, b := colors[ink]+0.05, colors[ground]+0.05
-				if ratio := max(a, b) / min(a, b); colors[ink] == 0 || ratio < 4.5 {
-					t.Errorf("scheme %d: %s on %s has the contrast %.2f", n, ink, ground, ratio)
-				}
-			}
-		}
-	}
-	if len(root) != 2 {
-		t.Fatalf("%d colour schemes", len(root))
-	}
-	var page strings.Builder
-	if err := frame(&htmlPage{draft: draft{Page: &site.Page{}}}).Render(t.Context(), &page); err != nil {
-		t.Fatal(err)
-	}
-	ground := regexp.MustCompile(`--ground: (#[0-9a-f]{6})`).FindAllSubmatch(style, 2)
-	theme := regexp.MustCompile(`name="theme-color" content="(#[0-9a-f]{6})"`).FindAllStringSubmatch(page.String(), 2)
-	for n := range ground {
-		if string(ground[n][1]) != theme[n][1] {
-			t.Errorf("scheme %d: the ground is %s and the theme %s", n, ground[n][1], theme[n][1])
-		}
-	}
-}
-
-// luminance is the relative luminance of a colour (WCAG 2.2).
-func luminance(t *testing.T, color string) float64 {
-	t.Helper()
-	var sum float64
-	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-		n, err := strconv.ParseUint(color[1+2*i:3+2*i], 16, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := float64(n) / 255
-		if c <= 0.04045 {
-			c /= 12.92
-		} else {
-			c = math.Pow((c+0.055)/1.055, 2.4)
-		}
-		sum += weight * c
-	}
-	return sum
 }
