@@ -50,7 +50,6 @@ func (g *family) addDerived(d *draft, template string, dot any) {
 	g.addDraft(d, slices.Collect(maps.Keys(d.components)), dot)
 }
 
-// addDraft adds a page and its twin, which has templates instead of the components.
 func (g *family) addDraft(d *draft, markers []string, dot any) (twin string) {
 	body := d.markdown
 	for _, name := range markers {

@@ -25,7 +25,6 @@ import (
 //go:embed *.md
 var templates embed.FS
 
-// makeComponents returns what replaces markers in HTML; the twin has the Markdown of the template.
 func (g *family) makeComponents() map[string][]component {
 	service, newest := &g.Site.Service, g.Board()
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)

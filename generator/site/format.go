@@ -82,7 +82,6 @@ func validDate(s string) bool {
 	return ok
 }
 
-// validTime accepts the form in which the edge writes times.
 func validTime(s string) bool {
 	_, err := time.Parse("2006-01-02T15:04:05Z", s)
 	return err == nil && len(s) == len("2006-01-02T15:04:05Z") // Parse takes fractions of a second

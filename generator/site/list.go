@@ -259,7 +259,13 @@ func (d *document) decodeEntry(node *yaml.Node, path string, kind *listKind) Lis
 	entry := value.Interface().(ListEntry)
 	d.places = map[string]place{}
 	if d.decodeValue(node, value.Elem(), path, &member{}); len(d.faults) == faults {
-		d.checkEntry(entry, path)
+		entry.check(func(member, what, hint string) { d.fault(path+"."+member, what, hint) })
+		for _, t := range d.texts {
+			if strings.Contains(t.value, "[[") && placeholder.MatchString(t.value) {
+				d.report(t.at, "the placeholder "+placeholder.FindString(t.value)+" in a list is not replaced",
+					"write its value")
+			}
+		}
 	}
 	d.places, d.texts = places, nil // those of the members of all entries would take more than these
 	d.places[path] = nodePlace(node)
@@ -333,27 +339,6 @@ func (k *listKind) list(asOf string, entries []ListEntry, size int) *List {
 		slices.SortFunc(g.Entries, ListEntry.compare)
 	}
 	return list
-}
-
-func (d *document) checkEntry(entry ListEntry, path string) {
-	fault := func(member, what, hint string) { d.fault(path+"."+member, what, hint) }
-	entry.check(fault)
-	v := reflect.ValueOf(entry).Elem()
-	for _, m := range membersOf(v.Type()) {
-		texts := []string{}
-		switch value := v.FieldByIndex(m.index); value.Kind() {
-		case reflect.String:
-			texts = append(texts, value.String())
-		case reflect.Slice:
-			texts = value.Interface().([]string)
-		}
-		for _, text := range texts {
-			if strings.Contains(text, "[[") && placeholder.MatchString(text) {
-				fault(m.name, "the placeholder "+placeholder.FindString(text)+" in a list is not replaced",
-					"write its value")
-			}
-		}
-	}
 }
 
 func (k *listKind) checkTogether(asOf string, entries []ListEntry, report func(i int, what, hint string)) {

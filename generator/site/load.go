@@ -86,8 +86,6 @@ type loader struct {
 	site  *Site
 }
 
-// decodeFile decodes a YAML file into target. If it can be parsed, check looks at what its values
-// mean together.
 func decodeFile[T any](l *loader, file string, target *T, check func(*document, *T)) *document {
 	d := l.site.document(file)
 	if src := l.read(d, maxFile); src != nil {
@@ -102,7 +100,6 @@ func (l *loader) fault(file, what, hint string) {
 	l.site.document(file).report(place{}, what, hint)
 }
 
-// document returns the document of a file. Every file that is read has one.
 func (s *Site) document(file string) *document {
 	d := s.documents[file]
 	if d == nil {

@@ -16,7 +16,6 @@ func LogFiles(name string) (entries, checkpoint string) {
 	return "log/" + name + ".jsonl", "log/" + name + ".checkpoint"
 }
 
-// log reads the stages one after the other: each extends the tree of the one before.
 func (l *loader) log(service *document) {
 	stages := l.dated("log/", ".jsonl", ".checkpoint")
 	for _, name := range stages {

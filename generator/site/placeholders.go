@@ -42,7 +42,6 @@ const (
 
 type span struct{ from, to int }
 
-// spans returns the parts of a text that a service with or without a log keeps.
 func spans(text string, log int) (kept []span) {
 	end := 0
 	for _, at := range ifLog.FindAllStringSubmatchIndex(text, -1) {

@@ -483,7 +483,6 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 	}
 }
 
-// checkText returns a fault of a text, in words that follow its name, or "".
 func (m *member) checkText(s string) (what, hint string) {
 	switch {
 	case s == "" && (m.optional || m.blank):

@@ -62,7 +62,6 @@ func countsOn(keys []string, key, day string) bool {
 	})
 }
 
-// names reports whether a verification lists a receipt key, for any days.
 func (s *Stage) names(key string) bool {
 	return slices.ContainsFunc(s.Entry.ReceiptKeys, func(listed string) bool {
 		name, _, _ := strings.Cut(listed, "@")
