@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/jsondoc"
@@ -325,7 +326,7 @@ func receipts(t *testing.T) (questions []question) {
 	add("empty", "fields", []byte("{}"))
 	for issued, key := range map[string]ed25519.PrivateKey{
 		"2026-01-01T00:00:00Z": edgetest.RetiredKey, "2025-12-31T23:59:59Z": edgetest.RetiredKey, "2026-11-21T00:00:00Z": edgetest.RetiredKey, "2026-11": edgetest.RetiredKey,
-		"2999-01-01T00:00:00Z": edgetest.Key, "2025-06-01T00:00:00Z": edgetest.OlderKey, "2026-06-01T00:00:00Z": edgetest.OlderKey, "7": edgetest.Key,
+		time.Now().UTC().Add(10 * time.Minute).Format("2006-01-02T15:04:05Z"): edgetest.Key, "2999-01-01T00:00:00Z": edgetest.Key, "2025-06-01T00:00:00Z": edgetest.OlderKey, "2026-06-01T00:00:00Z": edgetest.OlderKey, "7": edgetest.Key,
 	} {
 		canonical := strings.Replace(members["canonical"].(string), text("issued_at"), issued, 1)
 		add("issued at "+issued, map[bool]string{true: "key"}[service(t, signedBy(t, whole, canonical, issued, key)) == 1], signedBy(t, whole, canonical, issued, key))

@@ -43,13 +43,3 @@ func TestRawHTML(t *testing.T) {
 		}
 	}
 }
-
-func TestDated(t *testing.T) {
-	var b strings.Builder
-	if err := dated("From <i> 2026-11-20 to 2026-11-21T00:00:00Z, not 2026-11-20-2").Render(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-	if want := "From &lt;i&gt; <time>2026-11-20</time> to <time>2026-11-21T00:00:00Z</time>, not 2026-11-20-2"; b.String() != want {
-		t.Errorf("%s, want %s", b.String(), want)
-	}
-}

@@ -93,12 +93,12 @@ func TestBoardIsFixed(t *testing.T) {
 	for _, c := range []struct{ old, changed, want string }{
 		{"", "", "<nil>"},
 		{"\n", "\r\n", "<nil>"},
-		{"# ", "# Edited: ", "scoreboard/2026-01-31.yaml:2:1: the board has changed: its hash does not match verifications/2026-01-31.yaml " +
+		{"# ", "# Edited: ", "scoreboard/2026-01-31.yaml:1:1: the board has changed: its hash does not match verifications/2026-01-31.yaml " +
 			"(restore both from git; the next board mends a text)"},
 	} {
 		fsys := base(t)
-		fsys[board].Data = append([]byte("# As verified.\n"), fsys[board].Data...)
-		fixed := fmt.Sprintf("\nboard_file_sha256: %s\nreceipt_keys:", SumOfBoard(fsys[board].Data))
+		fsys[board].Data = append([]byte("format: 1 # As verified.\n"), fsys[board].Data...)
+		fixed := fmt.Sprintf("\nformat: 1\nboard_file_sha256: %s\nreceipt_keys:", SumOfBoard(fsys[board].Data))
 		fsys[verification].Data = bytes.Replace(fsys[verification].Data, []byte("\nreceipt_keys:"), []byte(fixed), 1)
 		setSums(fsys)
 		fsys[board].Data = bytes.ReplaceAll(fsys[board].Data, []byte(c.old), []byte(c.changed))
