@@ -405,11 +405,10 @@ func (c *check) checkBoard(file string, text []byte, s *Stage) {
 	if asOf := board.Get("as_of"); asOf.Kind != jsondoc.String || asOf.Text != s.Entry.AsOf {
 		c.fault(file, fmt.Sprintf("as_of does not match its verification: got %.20q, want %s", asOf.Text, s.Entry.AsOf))
 	}
-	numbers := s.Counts.places()
-	for _, place := range Recounted {
-		part, name, _ := strings.Cut(place, ".")
-		if is := board.Get(part).Get(name).Raw; string(is) != strconv.Itoa(numbers[place]) {
-			c.fault(file, fmt.Sprintf("%s does not match the log: got %.20q, want %d", place, is, numbers[place]))
+	for _, number := range s.Counts.places() {
+		part, name, _ := strings.Cut(number.place, ".")
+		if is := board.Get(part).Get(name).Raw; string(is) != strconv.Itoa(number.n) {
+			c.fault(file, fmt.Sprintf("%s does not match the log: got %.20q, want %d", number.place, is, number.n))
 		}
 	}
 }

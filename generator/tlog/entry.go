@@ -123,19 +123,19 @@ type Counts struct {
 	Own           int `json:"development_seed_and_test_records"`
 }
 
-// Recounted lists the places in a board of the numbers in Counts, in the same order.
-var Recounted = []string{
-	"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
-	"orgs.charters_filed",
-	"suggestions.received_external", "excluded_from_counts.development_seed_and_test_records",
+type placed struct {
+	place string // in a board
+	n     int
 }
 
-func (c *Counts) places() map[string]int {
-	places := map[string]int{}
-	for i, n := range []int{c.Vouched, c.Registrations, c.Charters, c.Suggestions, c.Own} {
-		places[Recounted[i]] = n
+func (c *Counts) places() []placed {
+	return []placed{
+		{"pilot_waitlist.verified_organic_agent_conversions", c.Vouched},
+		{"pilot_waitlist.registrations_recorded", c.Registrations},
+		{"orgs.charters_filed", c.Charters},
+		{"suggestions.received_external", c.Suggestions},
+		{"excluded_from_counts.development_seed_and_test_records", c.Own},
 	}
-	return places
 }
 
 func (c *Counts) add(kind string, n int) {
