@@ -19,14 +19,12 @@ import (
 	"anteroom/edge/respond"
 )
 
-// Versions of what the service publishes.
 const (
 	DescriptionVersion = "0.2.0" // of the public description of the service
 	AUPVersion         = "0.2"   // of a policy that names none
 	QuestVersion       = "1.0"
 )
 
-// Founding seats.
 const (
 	FoundingAgentSlots = 500
 	FoundingOrgSlots   = 100
@@ -35,7 +33,6 @@ const (
 // ExampleTime is the time of all examples, so that a new board changes none.
 const ExampleTime = "2026-01-15T12:00:00Z"
 
-// JSON is the text of one JSON value.
 type JSON []byte
 
 // MarshalJSON implements json.Marshaler.
@@ -49,7 +46,6 @@ type Trailer struct {
 	HostNote      string `json:"host_note" doc:"Whether served_from is the canonical host."`
 }
 
-// LiveEndpoint is one method of one live path.
 type LiveEndpoint struct {
 	Method string `json:"method" doc:"HTTP method."`
 	Path   string `json:"path" doc:"Path on the canonical host."`
@@ -69,7 +65,6 @@ type Presence struct {
 	NextActions   []respond.Action `json:"next_actions" doc:"Next links."`
 }
 
-// NotBuilt is something that does not exist yet.
 type NotBuilt struct {
 	What string `json:"what" is:"text" doc:"Name."`
 	Note string `json:"note" is:"text" doc:"Remark on its absence."`
@@ -86,7 +81,6 @@ type Quest struct {
 	NextActions    []respond.Action `json:"next_actions" doc:"Next links: index, manifest, learn, openapi."`
 }
 
-// QuestStep is one step of the quest.
 type QuestStep struct {
 	N         int     `json:"n" doc:"Number of the step, from 1."`
 	Title     string  `json:"title" doc:"Title of the step."`
@@ -98,7 +92,6 @@ type QuestStep struct {
 	Reward    string  `json:"reward,omitempty" doc:"Further benefit to the caller."`
 }
 
-// QuestCompletion describes the result of all steps.
 type QuestCompletion struct {
 	YouNowHave []string `json:"you_now_have" is:"text" doc:"Results after all steps."`
 	Persist    string   `json:"persist" is:"text" doc:"Data to keep, and the reason."`
@@ -114,7 +107,6 @@ type AUP struct {
 	Rationale     string       `json:"rationale" is:"text" doc:"Reasons for the policy."`
 }
 
-// Prohibited is one rule of the acceptable-use policy.
 type Prohibited struct {
 	Code string `json:"code" is:"text" doc:"Stable identifier of the rule."`
 	Rule string `json:"rule" is:"text" doc:"The prohibition."`
@@ -156,7 +148,6 @@ type Correction struct {
 	Reason string `json:"reason" is:"line" doc:"Reason for the fall, or the number of lost records and the reason."`
 }
 
-// PilotWaitlist counts registrations.
 type PilotWaitlist struct {
 	VerifiedConversions   int     `json:"verified_organic_agent_conversions" is:"count" doc:"Distinct agents that the operator vouches for."`
 	RegistrationsRecorded int     `json:"registrations_recorded" is:"count" doc:"Waitlist requests answered 200 up to the moment of the verification, except the operator's own development, seed and test records. Nothing else lowers it."`
@@ -167,7 +158,6 @@ type PilotWaitlist struct {
 	Convert               Convert `json:"convert" doc:"Instructions for registering."`
 }
 
-// Convert describes how to register.
 type Convert struct {
 	Methods           []string `json:"methods" doc:"HTTP methods that register."`
 	URL               string   `json:"url" format:"uri" doc:"Address of the endpoint."`
@@ -177,7 +167,6 @@ type Convert struct {
 	ReadTheTermsFirst string   `json:"read_the_terms_first" format:"uri" doc:"Address of the acceptable-use policy."`
 }
 
-// Orgs counts charters.
 type Orgs struct {
 	ChartersFiled     int      `json:"charters_filed" is:"count" doc:"Charters filed up to the moment of the verification, except the operator's own."`
 	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
@@ -187,7 +176,6 @@ type Orgs struct {
 	OfferHistory      string   `json:"offer_history" is:"text" doc:"Changes of the offer."`
 }
 
-// FileCall describes how to file something.
 type FileCall struct {
 	Method string `json:"method" doc:"HTTP method."`
 	URL    string `json:"url" format:"uri" doc:"Address of the endpoint."`
@@ -204,13 +192,11 @@ type Suggestions struct {
 	Deal                 string   `json:"deal" is:"text" doc:"Handling of a suggestion."`
 }
 
-// Excluded are the records that no count includes.
 type Excluded struct {
 	Records int    `json:"development_seed_and_test_records" is:"count" doc:"Records made by development, seeding and tests."`
 	Note    string `json:"note" is:"text" doc:"Description of these records."`
 }
 
-// ObservedAttention holds observations of clients.
 type ObservedAttention struct {
 	AsOf               string            `json:"as_of" is:"date" doc:"Date of this observation."`
 	WhatThisIs         string            `json:"what_this_is" is:"text" doc:"The observations."`
@@ -226,7 +212,6 @@ type ObservedAttention struct {
 	ByDate             map[string]Update `json:",embed" pattern:"^update_[0-9]{4}_[0-9]{2}_[0-9]{2}$" doc:"A dated remark; the date is in the member's name."`
 }
 
-// Update is a dated remark.
 type Update struct {
 	Date             string `json:"-" yaml:"date" is:"date"`
 	WhatChanged      string `json:"what_changed" is:"text" blank:"true" doc:"Change since the previous observation."`
@@ -236,72 +221,68 @@ type Update struct {
 // Contract is the machine-readable contract of an endpoint, the answer of GET /api/waitlist without
 // parameters and a member of every 405.
 type Contract struct {
-	Endpoint   string              `json:"endpoint" doc:"Identifier of the endpoint."`
-	Path       string              `json:"path" doc:"Path on the canonical host."`
-	Methods    []string            `json:"methods" doc:"Methods of the endpoint."`
-	What       string              `json:"what" doc:"Purpose of the endpoint."`
-	Operations []ContractOperation `json:"operations" doc:"Operations of the endpoint."`
+	Endpoint   string              `json:"endpoint"`
+	Path       string              `json:"path"`
+	Methods    []string            `json:"methods"`
+	What       string              `json:"what"`
+	Operations []ContractOperation `json:"operations"`
 	WriteLimit *WriteLimit         `json:"write_limit,omitempty" doc:"Write limit per client; absent if the endpoint writes nothing."`
 	Errors     []string            `json:"errors" doc:"Possible problems, each as status and name of its page under /problems/."`
 	FieldGuide string              `json:"field_guide" format:"uri" doc:"Address of the description, as Markdown."`
 }
 
-// ContractOperation is one thing that can be done at an endpoint.
 type ContractOperation struct {
-	ID          string          `json:"id" doc:"Stable identifier."`
-	Methods     []string        `json:"methods" doc:"HTTP methods that do it."`
-	What        string          `json:"what" doc:"Description."`
+	ID          string          `json:"id"`
+	Methods     []string        `json:"methods"`
+	What        string          `json:"what"`
 	Writes      bool            `json:"writes,omitzero" doc:"True if it stores, sends or signs something; otherwise absent."`
 	DryRun      bool            `json:"dry_run,omitzero" doc:"True if dry_run checks and answers without any effect; otherwise absent."`
 	Fields      []ContractField `json:"fields,omitempty" doc:"Input fields; absent if there are none."`
-	AnyOf       []string        `json:"at_least_one_of,omitempty" doc:"Fields of which at least one is required."`
+	AnyOf       []string        `json:"at_least_one_of,omitempty"`
 	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"Handling of fields not named here. Default: ignored."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
 	ExampleBody JSON            `json:"example_body,omitzero" doc:"Body of the POST form. Unchanged placeholders in angle brackets are refused."`
 	Rule        string          `json:"canonicalization,omitempty" doc:"Identifier of the rule of the canonical string in the answer."`
-	Notes       []string        `json:"notes,omitempty" doc:"Further notes."`
+	Notes       []string        `json:"notes,omitempty"`
 }
 
-// ContractField is one input field.
 type ContractField struct {
-	Name            string `json:"name" doc:"Name of the field."`
+	Name            string `json:"name"`
 	Type            string `json:"type" doc:"JSON type of the field, or two types with or between them."`
 	Format          string `json:"format,omitempty" doc:"Format: email or date."`
 	Required        bool   `json:"required,omitzero" doc:"True if it is required; otherwise absent."`
 	Bounds          `flat:"true"`
-	Values          []string        `json:"values,omitempty" doc:"Allowed values."`
+	Values          []string        `json:"values,omitempty"`
 	ValuesIn        string          `json:"values_in,omitempty" doc:"Member of this answer that lists the allowed values."`
-	Aliases         []string        `json:"aliases,omitempty" doc:"Other names for the same field."`
+	Aliases         []string        `json:"aliases,omitempty"`
 	QueryParameters []string        `json:"query_parameters,omitempty" doc:"Query parameters for the field, each in the form query_form."`
 	QueryForm       string          `json:"query_form,omitempty" doc:"Form of the query_parameters. The last colon separates the two parts."`
 	In              string          `json:"in,omitempty" enum:"query,body,header" doc:"Place of the field. Default: query or body."`
 	Example         JSON            `json:"example,omitzero" also:"string,integer,array" doc:"An example. Unchanged placeholders in angle brackets are refused."`
-	Meaning         string          `json:"meaning" doc:"Meaning in one sentence."`
-	Items           []ContractField `json:"items,omitempty" doc:"Members of each item of an array."`
+	Meaning         string          `json:"meaning"`
+	Items           []ContractField `json:"items,omitempty"`
 }
 
 // Bounds are the limits of a field; 0 is none.
 type Bounds struct {
 	MinLength int `json:"min_length,omitzero" doc:"Minimum length, in code points."`
 	MaxLength int `json:"max_length,omitzero" doc:"Maximum length, in code points."`
-	Minimum   int `json:"minimum,omitzero" doc:"Minimum value."`
-	Maximum   int `json:"maximum,omitzero" doc:"Maximum value."`
-	MinItems  int `json:"min_items,omitzero" doc:"Minimum number of items."`
-	MaxItems  int `json:"max_items,omitzero" doc:"Maximum number of items."`
+	Minimum   int `json:"minimum,omitzero"`
+	Maximum   int `json:"maximum,omitzero"`
+	MinItems  int `json:"min_items,omitzero"`
+	MaxItems  int `json:"max_items,omitzero"`
 }
 
-// WriteLimit is the rate limit of writes.
 type WriteLimit struct {
-	Writes        int    `json:"writes" doc:"Number of writes."`
+	Writes        int    `json:"writes"`
 	WindowSeconds int    `json:"window_seconds" doc:"Length of the window, in seconds."`
-	Per           string `json:"per" doc:"Unit that the limit applies to."`
+	Per           string `json:"per"`
 }
 
-// AskedContract is the operation of a request in a 400.
 type AskedContract struct {
 	ID      string          `json:"id"`
-	Methods []string        `json:"methods" doc:"HTTP methods that do it."`
-	Path    string          `json:"path" doc:"Path on the canonical host."`
+	Methods []string        `json:"methods"`
+	Path    string          `json:"path"`
 	Fields  []ContractField `json:"fields"`
 }
 
@@ -318,7 +299,6 @@ type OrgRules struct {
 	Contract
 }
 
-// Rules are the rules of the org draft.
 type Rules struct {
 	Cap               int        `json:"cap" doc:"Maximum sum of the five allocations, in credit units."`
 	MinimumAllocation int        `json:"minimum_allocation" doc:"Minimum of one allocation, in credit units."`
@@ -326,7 +306,6 @@ type Rules struct {
 	Positions         []Position `json:"positions" doc:"The positions, each exactly once in a roster."`
 }
 
-// Position is one position of an org.
 type Position struct {
 	Position string `json:"position" doc:"Name."`
 	What     string `json:"what" doc:"Description."`
@@ -369,13 +348,11 @@ type BusinessDays struct {
 	Contract
 }
 
-// DateRange is a range of dates, both included.
 type DateRange struct {
 	First string `json:"first" format:"date" doc:"The first date."`
 	Last  string `json:"last" format:"date" doc:"The last date."`
 }
 
-// Calendar is one calendar of business days.
 type Calendar struct {
 	ID        string `json:"id" doc:"Name in a request."`
 	Name      string `json:"name" doc:"Name."`
@@ -395,17 +372,15 @@ func Calendars() (all []Calendar) {
 	return all
 }
 
-// Convention is one business day convention.
 type Convention struct {
 	Name string `json:"name" doc:"Name in a request."`
 	What string `json:"what" doc:"Day that replaces a day that is not a business day."`
 }
 
-// Manifest is manifest.json, without its trailer.
 type Manifest struct {
 	Documents  []ManifestDocument `json:"documents"`
 	Endpoints  []ManifestEndpoint `json:"endpoints"`
-	Limits     Limits             `json:"limits" doc:"All limits."`
+	Limits     Limits             `json:"limits"`
 	ReceiptKey *string            `json:"receipt_key" doc:"Raw 32-byte Ed25519 public key of receipts, in base64; null without a key."`
 	Log        *ManifestLog       `json:"log" doc:"The public log of counted records; null if the service has none."`
 	Versions   Versions           `json:"versions"`
@@ -413,15 +388,13 @@ type Manifest struct {
 	Content    string             `json:"content_version" pattern:"^[0-9a-f]{12}$" doc:"Version of the content that made these documents."`
 }
 
-// ManifestDocument is one published document.
 type ManifestDocument struct {
-	Path      string `json:"path" doc:"Path on the canonical host."`
+	Path      string `json:"path"`
 	MediaType string `json:"media_type"`
 	Bytes     int    `json:"bytes"`
 	SHA256    string `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"SHA-256 of its bytes."`
 }
 
-// ManifestLog is the end of the public log.
 type ManifestLog struct {
 	Origin     string `json:"origin"`
 	Key        string `json:"key" doc:"The verifier key that its newest checkpoint is signed with (C2SP signed-note)."`
@@ -429,10 +402,9 @@ type ManifestLog struct {
 	Checkpoint string `json:"checkpoint" format:"uri"`
 }
 
-// ManifestEndpoint is one live endpoint.
 type ManifestEndpoint struct {
-	ID      string   `json:"id" doc:"Identifier of the endpoint."`
-	Path    string   `json:"path" doc:"Path on the canonical host."`
+	ID      string   `json:"id"`
+	Path    string   `json:"path"`
 	Methods []string `json:"methods" doc:"Methods, except OPTIONS, and except HEAD, which comes with GET."`
 	Writes  bool     `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
 	What    string   `json:"what"`
@@ -477,26 +449,23 @@ type Limits struct {
 	Fields []FieldLimits `json:"fields" doc:"The limits of every input field that has one, by operation."`
 }
 
-// FieldLimits are the limits of one input field of one operation.
 type FieldLimits struct {
 	Operation string `json:"operation"`
 	Field     string `json:"field" doc:"Name of the field; for a member of an array's elements, in the form roster[].allocation."`
 	Bounds    `flat:"true"`
 }
 
-// ManifestMCP describes the MCP server.
 type ManifestMCP struct {
 	Endpoint         string   `json:"endpoint" format:"uri" doc:"Address of the endpoint, for Streamable HTTP."`
 	ProtocolVersions []string `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
 	Stateless        []string `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
 }
 
-// Versions are the versions of what the service publishes.
 type Versions struct {
 	PublicDescription        string `json:"public_description" doc:"Version of the public description, also of the OpenAPI document."`
 	AUP                      string `json:"aup"`
-	Quest                    string `json:"quest" doc:"Version of the quest."`
-	Receipt                  string `json:"receipt" doc:"Identifier of the receipt format."`
+	Quest                    string `json:"quest"`
+	Receipt                  string `json:"receipt"`
 	ReceiptCanonicalization  string `json:"receipt_canonicalization" doc:"Identifier of the rule for a receipt's canonical string."`
 	WaitlistCanonicalization string `json:"waitlist_canonicalization" doc:"Identifier of the rule for a registration's canonical string."`
 	OrgCanonicalization      string `json:"org_canonicalization" doc:"Identifier of the rule for a charter's canonical string."`
@@ -528,7 +497,6 @@ type MCPAnswer struct {
 	Error   *MCPError `json:"error,omitempty"`
 }
 
-// MCPError is an error of JSON-RPC.
 type MCPError struct {
 	Code    int    `json:"code" doc:"-32700 parse error, -32600 invalid request, -32601 unknown method, -32602 invalid params, -32603 internal error."`
 	Message string `json:"message"`
@@ -550,10 +518,9 @@ type MCPNoStream struct {
 	Endpoint string               `json:"endpoint" format:"uri"`
 	Install  map[string]MCPClient `json:"install" doc:"One block, for most clients."`
 	Tools    []string             `json:"tools"`
-	More     string               `json:"more" format:"uri" doc:"The page about the server."`
+	More     string               `json:"more" format:"uri"`
 }
 
-// MCPClient describes how to add the MCP server to a client.
 type MCPClient struct {
 	Client  string `json:"client"`
 	How     string `json:"how"`
@@ -564,15 +531,14 @@ type MCPClient struct {
 
 // MCPTool is one tool of the MCP server, as tools/list has it but for the schemas.
 type MCPTool struct {
-	Name        string   `json:"name" doc:"Name."`
-	Title       string   `json:"title" doc:"Title."`
-	Description string   `json:"description" doc:"Description."`
+	Name        string   `json:"name"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
 	Annotations MCPHints `json:"annotations"`
 }
 
-// MCPHints are the hints of a tool.
 type MCPHints struct {
-	Title       string `json:"title" doc:"Title."`
+	Title       string `json:"title"`
 	ReadOnly    bool   `json:"readOnlyHint"`
 	Destructive bool   `json:"destructiveHint"`
 	Idempotent  bool   `json:"idempotentHint"`
