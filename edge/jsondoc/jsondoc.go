@@ -22,10 +22,8 @@ const (
 	MaxMembers = 256 // members of one object: it bounds the linear search for a name
 )
 
-// Fault is a kind of fault.
 type Fault string
 
-// The faults. An error of Parse wraps one of them.
 const (
 	ErrSyntax   Fault = "not valid JSON"
 	ErrUnicode  Fault = "not valid Unicode"
@@ -33,8 +31,6 @@ const (
 	ErrTooMany  Fault = "more than 256 members in one object"
 	ErrTrailing Fault = "data after the JSON value"
 )
-
-func (f Fault) Error() string { return string(f) }
 
 // Error is the first fault of a document and its place.
 type Error struct {
@@ -52,9 +48,6 @@ func (e *Error) Error() string {
 	return s
 }
 
-func (e *Error) Unwrap() error { return e.Kind }
-
-// Kind is the kind of a Value.
 type Kind byte
 
 // The kinds. The zero Value, a missing member, is Absent.
@@ -72,7 +65,6 @@ func (k Kind) String() string {
 	return [...]string{"nothing", "null", "a boolean", "a number", "a string", "an array", "an object"}[k]
 }
 
-// Value is one JSON value.
 type Value struct {
 	Kind    Kind
 	True    bool     // a Bool's value
@@ -82,7 +74,6 @@ type Value struct {
 	Members []Member // an Object's members, in order
 }
 
-// Member is one member of an object.
 type Member struct {
 	Name  string
 	Value Value
@@ -499,13 +490,11 @@ func (w *Writer) StrOrNull(name, value string) {
 	w.Str(name, value)
 }
 
-// Int writes a member that is an integer.
 func (w *Writer) Int(name string, value int64) {
 	w.Name(name)
 	w.Buf = strconv.AppendInt(w.Buf, value, 10)
 }
 
-// Bool writes a member that is a boolean.
 func (w *Writer) Bool(name string, value bool) {
 	w.Name(name)
 	w.Buf = strconv.AppendBool(w.Buf, value)
@@ -525,7 +514,6 @@ func (w *Writer) Members(object []byte) {
 	}
 }
 
-// Strs writes a member that is an array of strings.
 func (w *Writer) Strs(name string, values []string) {
 	w.Begin(name, '[')
 	for _, v := range values {

@@ -1,6 +1,7 @@
 package jsondoc_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -12,8 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func TestParse(t *testing.T) {
-	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+// An error says where the fault begins, and what was found. Most texts here are JSON to people and
+// programs who know JavaScript, Python or a configuration.
+func TestErrors(t *testing.T) {
 	members := func(n int) string {
 		names := make([]string, n)
 		for i := range names {
@@ -21,50 +23,11 @@ func TestParse(t *testing.T) {
 		}
 		return "{" + strings.Join(names, ",") + "}"
 	}
-	for _, c := range []struct {
-		doc  string
-		want error
-	}{
-		{`{"agent_name":"ledger-lark","pubkey":null}`, nil},
-		{` [1, -0, 1.50, 1e5, true, "\ud83d\ude00\/"] `, nil},
-		{deep(jsondoc.MaxDepth), nil},
-		{deep(jsondoc.MaxDepth + 1), jsondoc.ErrTooDeep},
-		{strings.Repeat("[", 50000), jsondoc.ErrTooDeep},
-		{members(jsondoc.MaxMembers), nil},
-		{members(jsondoc.MaxMembers + 1), jsondoc.ErrTooMany},
-		{`{"a":1,"a":1}`, jsondoc.ErrSyntax},
-		{`{"a":1} {}`, jsondoc.ErrTrailing},
-		{``, jsondoc.ErrSyntax},
-		{"\ufeff{}", jsondoc.ErrSyntax},
-		{`{"a":01}`, jsondoc.ErrSyntax},
-		{`[1,]`, jsondoc.ErrSyntax},
-		{`{a:1}`, jsondoc.ErrSyntax},
-		{`{"a":NaN}`, jsondoc.ErrSyntax},
-		{`[}`, jsondoc.ErrSyntax},
-		{"[\"\x01\"]", jsondoc.ErrSyntax},
-		{"[\"\\n\x01\"]", jsondoc.ErrSyntax},
-		{`["\n\`, jsondoc.ErrSyntax},
-		{`["\n\u00`, jsondoc.ErrSyntax},
-		{`["\x"]`, jsondoc.ErrSyntax},
-		{`["\ud800"]`, jsondoc.ErrUnicode},
-		{`["\ud800\u0041"]`, jsondoc.ErrUnicode},
-		{`["\udc00\udc00"]`, jsondoc.ErrUnicode},
-		{"[\"\xff\"]", jsondoc.ErrUnicode},
-		{"[\"\xed\xa0\x80\"]", jsondoc.ErrUnicode},
-	} {
-		v, err := jsondoc.Parse([]byte(c.doc))
-		if !errors.Is(err, c.want) || (err != nil) != (c.want != nil) {
-			t.Errorf("%.40s: error %v, want %v", c.doc, err, c.want)
-		}
-		if err != nil && v.Kind != jsondoc.Absent {
-			t.Errorf("%.40s: a partial result beside an error", c.doc)
+	for _, most := range []string{members(256), strings.Repeat("[", 32) + strings.Repeat("]", 32)} {
+		if _, err := jsondoc.Parse([]byte(most)); err != nil {
+			t.Error(err)
 		}
 	}
-}
-
-// An error says where the fault begins, and what was found. Most texts here are JSON to people and
-// programs who know JavaScript, Python or a configuration.
-func TestErrors(t *testing.T) {
 	for doc, want := range map[string]string{
 		"\xff":                  "1, column 1: not valid Unicode: a byte that is not UTF-8",
 		"[\"a\xff\"]":           "1, column 4: not valid Unicode: a byte that is not UTF-8",
@@ -97,32 +60,10 @@ func TestErrors(t *testing.T) {
 		`[-]`:                   "1, column 3: not valid JSON: got ], want a digit",
 		`{"a":1,"b":2,"a":3}`:   "1, column 14: not valid JSON: duplicate name in an object",
 		strings.Repeat("[", 33): "1, column 33: nested deeper than 32 levels",
+		members(257):            "1, column 33922: more than 256 members in one object",
 	} {
 		if _, err := jsondoc.Parse([]byte(doc)); err == nil || err.Error() != "parse JSON at line "+want {
 			t.Errorf("%q: %v, want %s", doc, err, want)
-		}
-	}
-}
-
-// A number keeps its text, whatever its digits. A string gives the characters that its escapes
-// stand for.
-func TestScalars(t *testing.T) {
-	for _, number := range []string{"0", "9", "90", "-9.09", "1E+9", "1e-90", "-0.0e0", "19.95"} {
-		if v, err := jsondoc.Parse([]byte(number)); err != nil || v.Kind != jsondoc.Number || v.Text != number || string(v.Raw) != number {
-			t.Errorf("%s: %+v, %v", number, v, err)
-		}
-	}
-	for doc, want := range map[string]string{
-		`"\ud7ff\ue000"`: "\ud7ff\ue000", `"\ud800\udc00"`: "\U00010000", `"\udbff\udfff"`: "\U0010ffff", `"\uD83D\uDE00"`: "😀",
-		`"\u0009\u09aF"`: "\t\u09af", `"\"\\\/\b\f\n\r\t"`: "\"\\/\b\f\n\r\t", `"\ufffd"`: "\ufffd",
-	} {
-		if v, err := jsondoc.Parse([]byte(doc)); err != nil || v.Kind != jsondoc.String || v.Text != want {
-			t.Errorf("%s: %q, %v, want %q", doc, v.Text, err, want)
-		}
-	}
-	for doc, want := range map[string]bool{"true": true, "false": false} {
-		if v, err := jsondoc.Parse([]byte(doc)); err != nil || v.Kind != jsondoc.Bool || v.True != want {
-			t.Errorf("%s: %+v, %v", doc, v, err)
 		}
 	}
 }
@@ -208,37 +149,47 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// Parse accepts what jsontext accepts, another strict reader, apart from its own limits. Strings
-// read as the standard library reads them, and survive being written.
+// Parse accepts what jsontext accepts, another strict reader, apart from its own limits. Scalars
+// read as the standard library reads them, and strings survive being written.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`{"agent_name":"ledger-lark","pubkey":null}`, `[1,-2.5e3,"\ud83d\ude00",true,{}]`, `"\ud800"`, `{"a":{"a":[[]]}}`, "\"\xff\"", ` "x" `} {
+	for _, seed := range []string{
+		`{"agent_name":"ledger-lark","pubkey":null}`, `{"a":{"a":[[]]}}`, ` [1, -0, 1.50, 1e5, true, "\ud83d\ude00\/"] `, ` "x" `, `true`, `false`,
+		`{"a":1,"a":1}`, `{"a":1} {}`, ``, `{"a":01}`, `[1,]`, `[}`, `["\n\`, `["\n\u00`, `["\x"]`, "[\"\x01\"]", "[\"\\n\x01\"]",
+		`["\ud800"]`, `["\ud800\u0041"]`, `["\udc00\udc00"]`, "\"\xff\"", "[\"\xed\xa0\x80\"]",
+		`0`, `9`, `90`, `-9.09`, `1E+9`, `1e-90`, `-0.0e0`, `19.95`, `"\ud7ff\ue000"`, `"\ud800\udc00"`, `"\udbff\udfff"`, `"\u0009\u09aF"`, `"\"\\\/\b\f\n\r\t"`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		v, err := jsondoc.Parse(doc)
-		limited := errors.Is(err, jsondoc.ErrTooDeep) || errors.Is(err, jsondoc.ErrTooMany)
-		if strict := jsontext.Value(doc).IsValid(); strict != (err == nil) && !limited {
-			t.Fatalf("%q: %v, and jsontext takes it: %v", doc, err, strict)
-		}
 		if err != nil {
-			if own := (*jsondoc.Error)(nil); !errors.As(err, &own) || v.Kind != jsondoc.Absent {
-				t.Fatalf("%q: %T beside %v", doc, err, v.Kind)
+			own := (*jsondoc.Error)(nil)
+			if !errors.As(err, &own) || v.Kind != jsondoc.Absent || jsontext.Value(doc).IsValid() && own.Kind != jsondoc.ErrTooDeep && own.Kind != jsondoc.ErrTooMany {
+				t.Fatalf("%q: %T %v beside %v", doc, err, err, v.Kind)
 			}
 			return
 		}
-		if !json.Valid(doc) {
-			t.Fatalf("%q is taken and not valid", doc)
+		var want any
+		decoder := json.NewDecoder(bytes.NewReader(doc))
+		decoder.UseNumber()
+		if err := decoder.Decode(&want); err != nil || !jsontext.Value(doc).IsValid() {
+			t.Fatalf("%q is taken and not valid: %v", doc, err)
 		}
-		if v.Kind != jsondoc.String {
+		var got any = v.Text
+		switch v.Kind {
+		case jsondoc.Number:
+			got = json.Number(v.Text)
+		case jsondoc.Bool:
+			got = v.True
+		case jsondoc.String:
+			if again, err := jsondoc.Parse(jsondoc.AppendString(nil, v.Text)); err != nil || again.Text != v.Text {
+				t.Fatalf("%q does not survive: %v", v.Text, err)
+			}
+		default:
 			return
 		}
-		var want string
-		if err := json.Unmarshal(doc, &want); err != nil || want != v.Text {
-			t.Fatalf("%q reads %q, want %q", doc, v.Text, want)
-		}
-		again, err := jsondoc.Parse(jsondoc.AppendString(nil, v.Text))
-		if err != nil || again.Text != v.Text {
-			t.Fatalf("%q does not survive: %v", v.Text, err)
+		if got != want || string(v.Raw) != strings.Trim(string(doc), " \t\r\n") {
+			t.Fatalf("%q reads %v of %q, want %v", doc, got, v.Raw, want)
 		}
 	})
 }
