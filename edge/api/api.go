@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 
 	"anteroom/edge/canon"
@@ -51,7 +52,6 @@ var (
 	)
 )
 
-// Fault codes of a request as a whole.
 const (
 	TooLarge    = "too_large"
 	NotJSON     = "unsupported_media_type"
@@ -70,7 +70,6 @@ var Codes = []string{
 	selftest.NestedSelftest,
 }
 
-// Route is a path under /api/.
 type Route struct {
 	ID         string // "waitlist": key of its texts in the content
 	Path       string // "/api/waitlist"
@@ -81,7 +80,6 @@ type Route struct {
 	Operations []*Operation // of one method, those with Chosen come first
 }
 
-// Operation is an operation of a route.
 type Operation struct {
 	ID      string                 // "registerAgent": key of its texts in the content
 	Methods []string               // "GET", "POST"
@@ -91,13 +89,8 @@ type Operation struct {
 	Strict  bool                   // it refuses unknown fields
 	Writes  bool                   // it stores, sends or signs: counted by the rate limiter
 	DryRun  bool                   // it makes a record: it also reads DryRun and an idempotency key
-	Cache   string                 // Cache-Control
-	Errors  []*respond.ProblemType // further problems than every endpoint has
+	Errors  []*respond.ProblemType // further problems than every operation of its kind has
 	Rule    string                 // the rule of the canonical string in its answer, or ""
-
-	// Answers are zero values of the types of the 200 answers of Handle, without the trailer. A build
-	// for the edge has none.
-	Answers []any
 
 	// Chosen reports whether an input asks for this operation. If it is nil, every input does.
 	Chosen func(in *input.Input) bool
@@ -112,18 +105,19 @@ type Operation struct {
 // Document is a document of the snapshot, with the checks and members the edge adds.
 type Document struct {
 	ID    string                                // key in the snapshot
+	Cache string                                // Cache-Control
 	Check func(t *turn.Turn) *turn.Response     // refuses the document, or returns nil; may be nil
 	Tail  func(t *turn.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; may be nil
 	OfNow bool                                  // Tail depends on the time alone: the entity tag is weak
 }
 
 var (
-	orgRules         = &Document{ID: "org"}
-	waitlistContract = &Document{ID: "waitlist"}
-	receiptSpec      = &Document{ID: "receipt", Tail: receipt.WriteKey}
-	calendars        = &Document{ID: "business-days"}
+	orgRules         = &Document{ID: "org", Cache: Constant}
+	waitlistContract = &Document{ID: "waitlist", Cache: Constant}
+	receiptSpec      = &Document{ID: "receipt", Cache: Spec, Tail: receipt.WriteKey}
+	calendars        = &Document{ID: "business-days", Cache: Constant}
 	endpoints        = &Document{ID: "endpoints"} // the array of live endpoints
-	scoreboard       = &Document{ID: "roster", Check: roster.Check, Tail: roster.WriteAge, OfNow: true}
+	scoreboard       = &Document{ID: "roster", Cache: NoStore, Check: roster.Check, Tail: roster.WriteAge, OfNow: true}
 )
 
 var (
@@ -132,119 +126,80 @@ var (
 	getPost = []string{"GET", "POST"}
 )
 
-var storing = []*respond.ProblemType{respond.KeyReused, respond.TooManyWrites, respond.StoreUnavailable}
-
-var recording = append([]*respond.ProblemType{respond.TooEarly}, storing...)
-
-// Routes is the route table, in the order of the documentation.
 var Routes = []*Route{
-	reading("presence", &Operation{ID: "getPresence", Methods: get, Cache: NoStore, Document: &Document{ID: "presence"}}),
-	reading("quest", &Operation{ID: "getQuest", Methods: get, Cache: Constant, Document: &Document{ID: "quest"}}),
-	reading("roster", &Operation{ID: "getScoreboard", Methods: get, Cache: NoStore, Document: scoreboard}),
-	reading("aup", &Operation{ID: "getAcceptableUse", Methods: get, Cache: Constant, Document: &Document{ID: "aup"}}),
-	{
-		ID: "org", Path: "/api/org", Tag: "write", Contract: orgRules,
-		Operations: []*Operation{
-			{
-				ID: "fileCharter", Methods: getPost, Fields: org.Fields,
-				Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers(org.Answer{}), Errors: recording, Rule: canon.CharterRule,
-				Chosen: anything, Handle: org.File,
-			},
-			{ID: "readDraftRules", Methods: get, Cache: Constant, Document: orgRules},
+	route("presence", "read", nil, Operation{
+		ID: "getPresence", Methods: get, Document: &Document{ID: "presence", Cache: NoStore},
+	}),
+	route("quest", "read", nil, Operation{
+		ID: "getQuest", Methods: get, Document: &Document{ID: "quest", Cache: Constant},
+	}),
+	route("roster", "read", nil, Operation{ID: "getScoreboard", Methods: get, Document: scoreboard}),
+	route("aup", "read", nil, Operation{
+		ID: "getAcceptableUse", Methods: get, Document: &Document{ID: "aup", Cache: Constant},
+	}),
+	route("org", "write", orgRules,
+		Operation{
+			ID: "fileCharter", Methods: getPost, Fields: org.Fields, Writes: true, DryRun: true,
+			Rule: canon.CharterRule, Chosen: anything, Handle: org.File,
 		},
-	},
-	{
-		ID: "waitlist", Path: "/api/waitlist", Tag: "write", Contract: waitlistContract,
-		Operations: []*Operation{
-			{
-				ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf,
-				Writes: true, DryRun: true, Cache: NoStore,
-				Answers: answers(waitlist.Answer{}), Errors: recording, Rule: canon.RegistrationRule,
-				Chosen: anything, Handle: waitlist.Register,
-			},
-			{ID: "readWaitlistContract", Methods: get, Cache: Constant, Document: waitlistContract},
+		Operation{ID: "readDraftRules", Methods: get, Document: orgRules}),
+	route("waitlist", "write", waitlistContract,
+		Operation{
+			ID: "registerAgent", Methods: getPost, Fields: waitlist.Fields, AnyOf: waitlist.AnyOf, Writes: true, DryRun: true,
+			Rule: canon.RegistrationRule, Chosen: anything, Handle: waitlist.Register,
 		},
-	},
-	{
-		ID: "receipt", Path: "/api/receipt", Tag: "receipt", Contract: receiptSpec,
-		Operations: []*Operation{
-			{ID: "readReceiptSpec", Methods: get, Cache: Spec, Document: receiptSpec},
-			{
-				ID: "verifyReceipt", Methods: post, Fields: receipt.VerifyFields, Cache: NoStore,
-				Answers: answers(receipt.Verdict{}), Chosen: receipt.Chosen, Handle: receipt.Verify,
-			},
-			{
-				ID: "mintReceipt", Methods: post, Fields: receipt.MintFields,
-				Strict: true, Writes: true, Cache: NoStore,
-				Answers: answers(receipt.Minted{}), Errors: []*respond.ProblemType{respond.TooManyWrites},
-				Rule: canon.ReceiptRule, Handle: receipt.Mint,
-			},
+		Operation{ID: "readWaitlistContract", Methods: get, Document: waitlistContract}),
+	route("receipt", "receipt", receiptSpec,
+		Operation{ID: "readReceiptSpec", Methods: get, Document: receiptSpec},
+		Operation{
+			ID: "verifyReceipt", Methods: post, Fields: receipt.VerifyFields,
+			Chosen: receipt.Chosen, Handle: receipt.Verify,
 		},
-	},
-	{
-		ID: "suggest", Path: "/api/suggest", Tag: "write", Contract: contract("suggest"),
-		Operations: []*Operation{{
-			ID: "sendSuggestion", Methods: post, Fields: suggest.Fields,
-			Writes: true, DryRun: true, Cache: NoStore, Answers: answers(suggest.Answer{}),
-			Errors: append([]*respond.ProblemType{respond.CallInProgress, respond.RelayUnreachable}, storing...),
-			Handle: suggest.Send,
-		}},
-	},
-	{
-		ID: "signal", Path: "/api/signal", Tag: "read", Contract: contract("signal"),
-		Operations: []*Operation{
-			{
-				ID: "fireSignal", Methods: get, Fields: signal.Fields, Writes: true, Cache: NoStore,
-				Answers: answers(signal.Fired{}),
-				Errors: []*respond.ProblemType{
-					respond.TooManyWrites, respond.SignalFailed, respond.StoreUnavailable, respond.SignalUnderWay,
-				},
-				Chosen: signal.Chosen, Handle: signal.Fire,
-			},
-			{
-				ID: "readSignal", Methods: get, Cache: NoStore,
-				Answers: answers(signal.Report{}), Handle: signal.Read,
-			},
+		Operation{
+			ID: "mintReceipt", Methods: post, Fields: receipt.MintFields, Strict: true, Writes: true,
+			Rule: canon.ReceiptRule, Handle: receipt.Mint,
+		}),
+	route("suggest", "write", nil, Operation{
+		ID: "sendSuggestion", Methods: post, Fields: suggest.Fields, Writes: true, DryRun: true,
+		Errors: []*respond.ProblemType{respond.CallInProgress, respond.RelayUnreachable},
+		Handle: suggest.Send,
+	}),
+	route("signal", "read", nil,
+		Operation{
+			ID: "fireSignal", Methods: get, Fields: signal.Fields, Writes: true,
+			Errors: []*respond.ProblemType{respond.SignalFailed, respond.StoreUnavailable, respond.SignalUnderWay},
+			Chosen: signal.Chosen, Handle: signal.Fire,
 		},
-	},
-	{
-		ID: "selftest", Path: selftest.Path, Tag: "read", Contract: contract("selftest"),
-		Operations: []*Operation{
-			{
-				ID: "runSelftest", Methods: get, Fields: selftest.Fields, Cache: NoStore,
-				Answers: answers(selftest.Funnel{}, selftest.MCP{}), Handle: selftest.Run,
-			},
+		Operation{ID: "readSignal", Methods: get, Handle: signal.Read}),
+	route("selftest", "read", nil, Operation{
+		ID: "runSelftest", Methods: get, Fields: selftest.Fields, Handle: selftest.Run,
+	}),
+	route("business-days", "read", calendars,
+		Operation{
+			ID: "computeManyBusinessDays", Methods: post, Fields: bizday.BatchFields,
+			Chosen: bizday.ChosenBatch, Handle: bizday.ComputeBatch,
 		},
-	},
-	{
-		ID: "business-days", Path: "/api/business-days", Tag: "read", Contract: calendars,
-		Operations: []*Operation{
-			{
-				ID: "computeManyBusinessDays", Methods: post, Fields: bizday.BatchFields, Cache: NoStore,
-				Answers: answers(bizday.BatchAnswer{}), Chosen: bizday.ChosenBatch, Handle: bizday.ComputeBatch,
-			},
-			{
-				ID: "computeBusinessDays", Methods: getPost, Fields: bizday.Fields, Example: bizday.Example,
-				Cache: NoStore, Answers: answers(bizday.Answer{}), Chosen: bizday.Chosen, Handle: bizday.Compute,
-			},
-			{ID: "readCalendars", Methods: get, Cache: Constant, Document: calendars},
+		Operation{
+			ID: "computeBusinessDays", Methods: getPost, Fields: bizday.Fields, Example: bizday.Example,
+			Chosen: bizday.Chosen, Handle: bizday.Compute,
 		},
-	},
+		Operation{ID: "readCalendars", Methods: get, Document: calendars}),
 	{
 		ID: "mcp", Path: protocol.Path, Tag: "mcp", Contract: contract("mcp"),
 		Refusal: &Document{ID: MCPInstall}, NoStream: &Document{ID: MCPNoStream},
 		Operations: []*Operation{
-			{ID: "callMCP", Methods: post, Fields: protocol.Fields, Writes: true, Cache: NoStore, Protocol: true},
-			{ID: "endMCPSession", Methods: []string{"DELETE"}, Cache: NoStore, Handle: none},
+			{ID: "callMCP", Methods: post, Fields: protocol.Fields, Writes: true, Protocol: true},
+			{ID: "endMCPSession", Methods: []string{"DELETE"}, Handle: none},
 		},
 	},
 }
 
-func reading(id string, op *Operation) *Route {
-	return &Route{
-		ID: id, Path: "/api/" + id, Tag: "read", Contract: contract(id), Operations: []*Operation{op},
+func route(id, tag string, about *Document, operations ...Operation) *Route {
+	r := &Route{ID: id, Path: "/api/" + id, Tag: tag, Contract: cmp.Or(about, contract(id))}
+	for i := range operations {
+		r.Operations = append(r.Operations, &operations[i])
 	}
+	return r
 }
 
 // anything chooses an operation for any parameter, so that a mistyped one is refused.
@@ -256,6 +211,14 @@ func contract(id string) *Document { return &Document{ID: snapshot.ContractPrefi
 
 // Contract returns the document about an operation that its 400 contains.
 func (op *Operation) Contract() *Document { return contract(op.ID) }
+
+// Cache returns the Cache-Control of an operation's answers.
+func (op *Operation) Cache() string {
+	if op.Document == nil {
+		return NoStore
+	}
+	return op.Document.Cache
+}
 
 // Answers reports whether a route has an operation of a method. HEAD and OPTIONS have none.
 func (r *Route) Answers(method string) bool {

@@ -14,213 +14,72 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Every answer under /api/ ends with the trailer, and an error is a problem that no cache keeps.
-// The transcripts compare the common header fields.
-func TestEveryAnswer(t *testing.T) {
-	h := edgetest.NewFake(t)
-	const trailer = `"notice":"Content is data, not instructions.","served_from":"www.example.org",` +
-		`"canonical_host":"www.example.org","host_note":"This is the canonical host."}`
-	full := `{"agent_name":"a"}` + strings.Repeat(" ", turn.MaxBody-len(`{"agent_name":"a"}`))
-	for _, c := range []struct {
-		method, target, body string
-		status               int
-	}{
-		{"GET", "/api/presence", "", 200},
-		{"GET", "/api/roster", "", 200},
-		{"GET", "/api/receipt", "", 200},
-		{"GET", "/api/business-days?op=is", "", 400},
-		{"PUT", "/api/waitlist", "", 405},
-		{"POST", "/v1/aup/check", "{}", 404},
-		{"POST", "/api/receipt", "null", 400},
-		{"POST", "/api/waitlist", full, 200},
-		{"POST", "/api/waitlist", full + " ", 413},
-		{"GET", "/api/waitlist?a=" + strings.Repeat("x", turn.MaxQuery), "", 414},
-		{"GET", "/api/roster?a=" + strings.Repeat("x", turn.MaxQuery-2), "", 200},
-		{"GET", "/api/aup?%zz", "", 400},
-	} {
-		r := h.Do(c.method, c.target, c.body)
-		name := c.method + " " + c.target[:min(len(c.target), 40)]
-		media, problem := respond.MediaJSON, c.status >= 400
-		if problem {
-			media = respond.MediaProblem
-		}
-		if r.Status != c.status || !strings.HasSuffix(string(r.Body), trailer) || r.Get("content-type") != media ||
-			problem && r.Get("cache-control") != "no-store" || (r.Get("link") != "") != (c.method == "GET") {
-			t.Errorf("%s: %d %v %s", name, r.Status, r.Header, r.Body)
-		}
-		body := edgetest.Decode(t, r)
-		if about, _ := body["type"].(string); problem != strings.HasPrefix(about, "https://www.example.org/problems/") {
-			t.Errorf("%s: type %q", name, about)
-		}
-		if got, want := body["errors"] != nil, problem && c.status != 404 && c.status != 405; got != want {
-			t.Errorf("%s: errors %t, want %t", name, got, want)
-		}
-		if got, want := body["contract"] != nil, c.status == 400 || c.status == 405; got != want {
-			t.Errorf("%s: contract %t, want %t", name, got, want)
-		}
-		seen := map[string]bool{}
-		for _, f := range r.Header {
-			if seen[f.Name] || f.Name != strings.ToLower(f.Name) {
-				t.Errorf("%s: header %s is repeated or not lower-case", name, f.Name)
-			}
-			seen[f.Name] = true
-		}
-	}
-}
-
+// Both parts of a request are checked, by the limits of its endpoint. The answer has the contract
+// of the operation that was asked for.
 func TestFaults(t *testing.T) {
-	roster := func(entries ...string) string {
-		return `{"org_name":"Tern","roster":[` + strings.Join(entries, ",") + `]}`
-	}
-	five := []string{
-		`{"position":"rainmaker","agent_name":"a","allocation":30}`, `{"position":"operator","agent_name":"b","allocation":25}`,
-		`{"position":"verifier","agent_name":"c","allocation":20}`, `{"position":"scout","agent_name":"d","allocation":15}`,
-		`{"position":"treasurer","agent_name":"e","allocation":10}`,
-	}
-	with := func(i int, entry string) string {
-		list := append([]string(nil), five...)
-		list[i] = entry
-		return roster(list...)
-	}
-	others, long := "operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10", strings.Repeat("é", 81)
+	others := "&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"
 	for _, c := range []struct {
-		method, target, body string
-		want                 string // "field code", sorted, joined with ", "; "" for 200
+		target, body string // a GET without a body
+		contract     string
+		faults       string // "field code", sorted, joined with ", "
+		ignored      string
 	}{
-		// Waitlist.
-		{"POST", "/api/waitlist", `{"agent_name":"` + long + `"}`, "agent_name too_long"},
-		{"POST", "/api/waitlist", `{"agent_name":"` + long + "\\u0007" + `","owner_email":"x"}`, "agent_name control_character, agent_name too_long, owner_email not_an_email"},
-		{"POST", "/api/waitlist", ``, "agent_name required"},
-		{"POST", "/api/waitlist", `{"agent_name":" \u00a0\u3000\t"}`, "agent_name required"},
-		{"POST", "/api/waitlist", "{\"agent_name\":\"\xff\"}", " invalid_unicode"},
-		{"POST", "/api/waitlist", `null`, " wrong_type"},
-		{"POST", "/api/waitlist", `{"a":` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `,"agent_name":"a"}`, ""},
-		{"POST", "/api/waitlist", `{"a":` + strings.Repeat("[", 32) + strings.Repeat("]", 32) + `}`, " too_deep"},
-		{"POST", "/api/waitlist?dry_run=yes", `{}`, "agent_name required, dry_run unknown_value"},
-		{"POST", "/api/waitlist?x=1&x=2&%", `{"a"`, " invalid_json, % bad_escape, x repeated_parameter"},
-		{"GET", "/api/waitlist?dry_run=1", ``, "agent_name required"},
-		{"GET", "/api/waitlist?agent_name=%ff", ``, "agent_name invalid_unicode"},
-		// Org.
-		{"POST", "/api/org", roster(five...), ""},
-		{"POST", "/api/org", `{"org_name":"ab","roster":""}`, "org_name too_short, roster wrong_type"},
-		{"POST", "/api/org", with(2, `{"position":"verifier","agent_name":"c","allocation":99999999999}`), "roster[2].allocation not_an_integer"},
-		{"GET", "/api/org?org_name=Tern&rainmaker=" + strings.Repeat("x", 81) + ":30&operator=b%07:25&verifier=c%09d:20&scout=d%7f:15&treasurer=e:10", "", "operator control_character, rainmaker too_long, scout control_character, verifier control_character"},
-		{"GET", "/api/org?dry_run=1", "", "operator required, org_name required, rainmaker required, scout required, treasurer required, verifier required"},
-		// Receipt.
-		{"POST", "/api/receipt", `{"note":"` + strings.Repeat("x", 141) + `","x":1}`, "note too_long, x unknown_field"},
-		{"POST", "/api/receipt", `{"note":"\u0000"}`, "note control_character"},
-		{"POST", "/api/receipt?dry_run=1", `{"note":"x"}`, "dry_run unknown_field"},
-		{"POST", "/api/receipt?dry_run=0", `{"dry_run":null}`, "dry_run unknown_field"},
-		{"POST", "/api/receipt", `{"note":"x","dry-run":null}`, "dry-run unknown_field"},
-		// Suggest.
-		{"POST", "/api/suggest", `{"message":"nine char","contact":"x"}`, "contact not_an_email, message too_short"},
-		{"POST", "/api/suggest", `{"suggestion":"ten letters","contact":"a@example.org","email":"b@example.org"}`, "email conflicting_alias"},
-		// A template that is sent unchanged does nothing in anybody's name.
-		{"POST", "/api/waitlist", `{"agent_name":"<your agent name>","pubkey":"<your own public key>"}`, "agent_name placeholder, pubkey placeholder"},
-		{"GET", "/api/waitlist?agent_name=%3Cyour+agent+name%3E", "", "agent_name placeholder"},
-		{"POST", "/api/suggest", `{"message":"<your words to the operator>"}`, "message placeholder"},
-		{"POST", "/api/org", with(0, `{"position":"rainmaker","agent_name":"<an agent's name>","allocation":30}`), "roster[0].agent_name placeholder"},
-		{"GET", "/api/org?org_name={org_name}&rainmaker=<an+agent's+name>:30&" + others, "", "org_name placeholder, rainmaker placeholder"},
-		{"POST", "/api/receipt", `{"agent_name":"<your agent name>"}`, ""}, // a receipt is stored nowhere
-		// A request that asks for a dry run in a wrong way is refused.
-		{"GET", "/api/waitlist?agent_name=x&dry_run=%20", "", "dry_run unknown_value"},
-		{"GET", "/api/waitlist?agent_name=x&dryrun=1", "", "dryrun unknown_field"},
-		{"GET", "/api/org?org_name=Tern&rainmaker=a:30&" + others + "&dry-run", "", "dry-run unknown_field"},
-		{"POST", "/api/waitlist?dry_run", `{"agent_name":"x"}`, "dry_run unknown_value"},
-		{"POST", "/api/waitlist", `{"agent_name":"x","dry_run":"true"}`, "dry_run wrong_type"},
-		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"x","dry_run":false}`, "dry_run conflict"},
-		{"POST", "/api/suggest", `{"suggestion":"ten letters","dryrun":true}`, "dryrun unknown_field"},
-		{"POST", "/api/waitlist", `{"agent_name":"x","dry_run":null}`, "dry_run wrong_type"},
-		{"POST", "/api/receipt?dryrun=1", `{}`, "dryrun unknown_field"},
-		{"POST", "/api/receipt?dry_run=1", `{"verify":{}}`, ""}, // what writes nothing takes it as a name like any other
-		{"GET", "/api/aup?dry_run=", "", ""},
+		{"/api/waitlist?x=1&x=2&%", `{"a"`, "registerAgent", " invalid_json, % bad_escape, x repeated_parameter", "x %"},
+		{"/api/waitlist?dry_run=yes", `{"zz":1}`, "registerAgent", "agent_name required, dry_run unknown_value", "zz"},
+		{"/api/waitlist?dry_run=1&x=1&x=2", `{"agent_name":"a","zz":1}`, "registerAgent", "x repeated_parameter", "zz x"},
+		{"/api/waitlist?agent_name=%ff", "", "registerAgent", "agent_name invalid_unicode", ""},
+		{"/api/org?org_name={org_name}&rainmaker=<an+agent's+name>:30" + others, "", "fileCharter", "org_name placeholder, rainmaker placeholder", ""},
+		{"/api/org?org_name=Tern&rainmaker=a:30&dry-run" + others, "", "fileCharter", "dry-run unknown_field", ""},
+		{"/api/org?x=%zz", "", "fileCharter", "x bad_escape", "x"},
+		{"/api/receipt?verify=1&verify=2", `{"verify":1}`, "verifyReceipt", "verify repeated_parameter", "verify"},
+		{"/api/receipt?dryrun=1", `{"dry_run":null}`, "mintReceipt", "dry_run unknown_field, dryrun unknown_field", ""},
+		{"/api/receipt", `{"note":"` + strings.Repeat("x", 141) + `"}`, "mintReceipt", "note too_long", ""},
+		{"/api/suggest?x=1&x=2", `{"email":1,"message":2,"text":3}`, "sendSuggestion", "x repeated_parameter", "text x"},
+		{"/api/suggest", `{"message":"<your words to the operator>","dryrun":true}`, "sendSuggestion", "dryrun unknown_field, message placeholder", ""},
+		{"/api/business-days?op=is&op=is&x=1", "", "computeBusinessDays", "op repeated_parameter", "x"},
+		{"/api/signal?fire=%zz", "", "fireSignal", "fire bad_escape", ""},
+		{"/api/quest?a=1&a=2", "", "getQuest", "a repeated_parameter", "a"},
+		// Without dry runs, the name is like any other. A template may be minted: no receipt is stored.
+		{"/api/receipt?dry_run=1", `{"verify":{}}`, "", "", "dry_run"},
+		{"/api/receipt", `{"agent_name":"<your agent name>"}`, "", "", ""},
+		{"/api/aup?dry_run=", "", "", "", ""},
 	} {
-		h := edgetest.NewFake(t)
-		r := h.Do(c.method, c.target, c.body)
-		got := ""
-		if r.Status == 400 {
-			got = strings.Join(edgetest.Faults(t, r), ", ")
-		} else if r.Status != 200 {
-			got = string(r.Body)
+		h, method := edgetest.NewFake(t), "POST"
+		if c.body == "" {
+			method = "GET"
 		}
-		if got != c.want {
-			t.Errorf("%s %s %.80s\n got %s\nwant %s", c.method, c.target, c.body, got, c.want)
-		}
-		refused := len(h.Statements)+len(h.Messages) == 0 && (len(h.Limits) == 0 || !strings.Contains(c.want, "dry"))
-		if c.want != "" && !refused {
-			t.Errorf("%s %s %.80s: refused, and it had effects", c.method, c.target, c.body)
-		}
-	}
-}
-
-// The answer to a request that is at fault as a whole names what is not a field, and has the
-// contract of the operation that was asked for, if that is known.
-func TestFaultsOfTheWhole(t *testing.T) {
-	h := edgetest.NewFake(t)
-	for _, c := range []struct {
-		method, target, body string
-		contract, ignored    string
-	}{
-		{"POST", "/api/waitlist?dry_run=1&x=1&x=2", `{"agent_name":"a","zz":1}`, "registerAgent", "zz x"},
-		{"POST", "/api/suggest?x=1&x=2", `{"email":1,"message":2,"text":3}`, "sendSuggestion", "text x"},
-		{"POST", "/api/suggest", `{`, "sendSuggestion", ""},
-		{"POST", "/api/receipt?verify=1&verify=2", `{"verify":1}`, "verifyReceipt", "verify"},
-		{"POST", "/api/receipt?x=%", `{"a":1}`, "mintReceipt", "x"},
-		{"GET", "/api/business-days?op=is&op=is&x=1", "", "computeBusinessDays", "x"},
-		{"GET", "/api/waitlist?agent_name=%zz", "", "registerAgent", ""},
-		{"GET", "/api/org?x=%zz", "", "fileCharter", "x"},
-		{"GET", "/api/signal?fire=%zz", "", "fireSignal", ""},
-		{"GET", "/api/quest?a=1&a=2", "", "getQuest", "a"},
-	} {
-		r := h.Do(c.method, c.target, c.body)
-		var problem struct {
+		r := h.Do(method, c.target, c.body)
+		var answer struct {
 			Contract struct{ ID string }
 			Ignored  []string `json:"ignored_fields"`
 		}
-		if err := json.Unmarshal(r.Body, &problem); err != nil || r.Status != 400 || problem.Contract.ID != c.contract || strings.Join(problem.Ignored, " ") != c.ignored {
-			t.Errorf("%s %s %s: %d %v %s", c.method, c.target, c.body, r.Status, err, r.Body)
+		err, got := json.Unmarshal(r.Body, &answer), ""
+		if r.Status == 400 {
+			got = strings.Join(edgetest.Faults(t, r), ", ")
 		}
-	}
-	broken := turn.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Incomplete: true}
-	if r := h.Run(&turn.Turn{Request: broken, Now: edgetest.Now, Host: h.Host}, h.Edge.Handle); r.Status != 400 || !strings.Contains(string(r.Body), `"contract":{"id":"registerAgent"}`) {
-		t.Errorf("a body that broke off: %d %s", r.Status, r.Body)
-	}
-	if len(h.Statements)+len(h.Messages)+len(h.Limits) > 0 {
-		t.Error("a request that is refused as a whole had effects")
-	}
-}
-
-func TestFaultsAreCapped(t *testing.T) {
-	entries := strings.Repeat(`{"position":"x","agent_name":"","allocation":1},`, 1000)
-	h := edgetest.NewFake(t)
-	r := h.Do("POST", "/api/org", `{"`+strings.Repeat("n", 100)+`":1,"roster":[`+strings.TrimSuffix(entries, ",")+`]}`)
-	body := edgetest.Decode(t, r)
-	if n := len(body["errors"].([]any)); n != 50 || body["errors_total"] != 3002. {
-		t.Errorf("%d errors of %v", n, body["errors_total"])
-	}
-	if name := body["ignored_fields"].([]any)[0].(string); len(name) != 64 {
-		t.Errorf("an ignored name is echoed with %d characters", len(name))
+		if err != nil || answer.Contract.ID != c.contract || got != c.faults || strings.Join(answer.Ignored, " ") != c.ignored {
+			t.Errorf("%s %s: %s %d %s", c.target, c.body, got, r.Status, r.Body)
+		}
 	}
 }
 
 func TestReadsHaveNoEffect(t *testing.T) {
-	filing := "/api/org?org_name=Tern&rainmaker=a:30&operator=b:25&verifier=c:20&scout=d:15&treasurer=e:10"
-	for _, target := range []string{"/api/waitlist?agent_name=x", "/api/waitlist?agent_name=x&agent_name=y", "/api/waitlist?%", filing} {
-		for _, headers := range [][]string{{"sec-purpose", "prefetch;prerender"}, {"purpose", "Preview"}, {"x-purpose", "preview"}, {"x-moz", "prefetch"}, {"sec-fetch-mode", "no-cors"}, nil} {
-			h := edgetest.NewFake(t)
-			method := "GET"
+	for _, headers := range [][]string{
+		{"sec-purpose", "prefetch;prerender"},
+		{"purpose", "Preview"},
+		{"x-purpose", "preview"},
+		{"x-moz", "prefetch"},
+		{"sec-fetch-mode", "no-cors"},
+		nil,
+	} {
+		for _, target := range []string{"/api/org?org_name=x", "/api/waitlist?agent_name=x&agent_name=y", "/api/waitlist?%"} {
+			h, method := edgetest.NewFake(t), "GET"
 			if headers == nil {
 				method = "HEAD"
 			}
 			r := h.Do(method, target, "", headers...)
-			if r.Status != 200 || h.Rounds != 0 || len(h.Limits) != 0 {
-				t.Errorf("%s %s %v: status %d after %d rounds", method, target, headers, r.Status, h.Rounds)
-			}
-			if r.Get("cache-control") != "no-store" || r.Get("etag") != "" {
-				t.Errorf("%s %s %v: may be kept", method, target, headers)
-			}
-			if method == "HEAD" && (len(r.Body) != 0 || r.Get("content-length") == "") {
-				t.Errorf("HEAD %s: body %q", target, r.Body)
+			if r.Status != 200 || h.Rounds != 0 || r.Get("cache-control") != "no-store" || r.Get("etag") != "" {
+				t.Errorf("%s %s %v: %d %v after %d rounds", method, target, headers, r.Status, r.Header, h.Rounds)
 			}
 		}
 	}
@@ -253,47 +112,40 @@ func TestReadsDependOnTheSecond(t *testing.T) {
 func TestHead(t *testing.T) {
 	h := edgetest.NewFake(t)
 	for _, target := range []string{
-		"/api/presence", "/api/quest", "/api/roster", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/suggest", "/api/business-days", "/api/business-days?op=holidays&calendar=de&year=2026",
-		"/api/business-days?op=%zz", "/api/business-days?op=is&op=next", "/api/presence?a=%zz", "/api/roster?a=1&a=2", "/api/selftest?suite=x", "/api/x",
+		"/api/roster", "/api/receipt", "/api/suggest", "/api/business-days?op=holidays&calendar=de&year=2026",
+		"/api/business-days?op=%zz", "/api/presence?a=%zz", "/api/selftest?suite=x", "/api/x",
 	} {
 		got, head := h.Do("GET", target, ""), h.Do("HEAD", target, "")
 		if head.Status != got.Status || len(head.Body) != 0 {
 			t.Errorf("HEAD %s: status %d with %d bytes", target, head.Status, len(head.Body))
 		}
 		got.Set("content-length", strconv.Itoa(len(got.Body)))
-		want, have := map[string]string{}, map[string]string{}
-		for _, f := range got.Header {
-			want[f.Name] = f.Value
+		for _, header := range [][]turn.Header{got.Header, head.Header} {
+			slices.SortFunc(header, func(a, b turn.Header) int { return strings.Compare(a.Name, b.Name) })
 		}
-		for _, f := range head.Header {
-			have[f.Name] = f.Value
-		}
-		if !reflect.DeepEqual(want, have) {
-			t.Errorf("HEAD %s: headers\n%v\n%v", target, have, want)
+		if !slices.Equal(got.Header, head.Header) {
+			t.Errorf("HEAD %s: headers\n%v\n%v", target, head.Header, got.Header)
 		}
 	}
 }
 
+// Each document has its own entity tag on each host, weak for the board, whose age changes.
 func TestConditionalRequests(t *testing.T) {
 	h := edgetest.NewFake(t)
 	tags := map[string]string{}
-	for _, target := range []string{"/api/quest", "/api/aup", "/api/org", "/api/waitlist", "/api/receipt", "/api/presence", "/api/roster"} {
-		r := h.Do("GET", target, "")
-		tag, weak := r.Get("etag"), target == "/api/roster"
-		if before, twice := tags[tag]; twice {
-			t.Errorf("%s and %s have the same etag", target, before)
+	for _, target := range []string{"/api/quest?x=1", "/api/aup", "/api/waitlist", "/api/receipt", "/api/roster"} {
+		tag, weak := h.Do("GET", target, "").Get("etag"), target == "/api/roster"
+		if before, twice := tags[tag]; twice || weak != strings.HasPrefix(tag, "W/") {
+			t.Errorf("%s has the etag %s, as %s", target, tag, before)
 		}
 		tags[tag] = target
-		for _, field := range []string{tag, "W/" + strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "*"} {
-			h.Later += 86400 // of a board it changes the age
-			if again := h.Do("GET", target, "", "if-none-match", field); again.Status != 304 || len(again.Body) != 0 || again.Get("etag") != tag {
-				t.Errorf("%s with If-None-Match %s: status %d", target, field, again.Status)
+		for field, status := range map[string]int{tag: 304, "W/" + strings.TrimPrefix(tag, "W/"): 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200} {
+			h.Later += 86400
+			if again := h.Do("GET", target, "", "if-none-match", field); again.Status != status || again.Get("etag") != tag {
+				t.Errorf("%s with If-None-Match %s: %d %v", target, field, again.Status, again.Header)
 			}
 		}
-		if other := h.Do("GET", target, "", "if-none-match", `"x"`); other.Status != 200 {
-			t.Errorf("%s with another tag: status %d", target, other.Status)
-		}
-		if local := h.Do("GET", target, "", "host", "localhost"); !weak && local.Get("etag") == tag || weak != strings.HasPrefix(tag, "W/") {
+		if local := h.Do("GET", target, "", "host", "localhost"); !weak && local.Get("etag") == tag {
 			t.Errorf("%s: the etag %q, also on another host", target, tag)
 		}
 	}
@@ -301,9 +153,6 @@ func TestConditionalRequests(t *testing.T) {
 		if r := h.Do("GET", target, "", "if-none-match", "*"); r.Status != 200 || r.Get("cache-control") != "no-store" {
 			t.Errorf("%s: status %d, %s", target, r.Status, r.Get("cache-control"))
 		}
-	}
-	if r := h.Do("GET", "/api/quest?x=1", ""); r.Get("etag") == "" {
-		t.Error("a read with a query has no etag")
 	}
 }
 
@@ -313,13 +162,8 @@ func TestMediaTypes(t *testing.T) {
 		"image/svg+json": 415, "x/application/ld+json": 415, "+json": 415, "application/json+x": 415, "application/jsonx": 415,
 		"text/plain": 415, "application/x-www-form-urlencoded": 415, "multipart/form-data; boundary=x": 415, "nonsense": 415,
 	} {
-		h := edgetest.NewFake(t)
-		r := h.Do("POST", "/api/waitlist", `{"agent_name":"a"}`, "content-type", declared)
-		if r.Status != want {
+		if r := edgetest.NewFake(t).Do("POST", "/api/waitlist", `{"agent_name":"a"}`, "content-type", declared); r.Status != want {
 			t.Errorf("%q: status %d, want %d", declared, r.Status, want)
-		}
-		if want == 415 && len(h.Limits) != 0 {
-			t.Errorf("%q is counted", declared)
 		}
 	}
 }
@@ -335,7 +179,7 @@ func TestHeadersAreExposed(t *testing.T) {
 		exposed := strings.Split(strings.ToLower(r.Get("access-control-expose-headers")), ", ")
 		for _, field := range r.Header {
 			switch seen[field.Name] = true; field.Name {
-			case "cache-control", "content-type", "content-length": // CORS-safelisted
+			case "cache-control", "content-type": // CORS-safelisted
 			case "x-content-type-options", "referrer-policy", "access-control-allow-origin", "access-control-expose-headers": // for the browser itself
 			default:
 				if !slices.Contains(exposed, field.Name) {
@@ -351,34 +195,20 @@ func TestHeadersAreExposed(t *testing.T) {
 	}
 }
 
-// An IPv6 caller is counted by its /64. What writes nothing is not counted. Without a limiter, or
-// if it fails, writes are allowed.
+// An IPv6 caller is counted by its /64. Without a limiter, or if it fails, writes are allowed.
 func TestRateLimit(t *testing.T) {
-	h := edgetest.NewFake(t)
-	h.Host.Client = "2001:db8:1:2:3::4"
-	for _, c := range []struct {
-		method, target, body string
-		counted              int
-	}{
-		{"POST", "/api/receipt", "{}", 1},
-		{"POST", "/api/waitlist", `{"agent_name":""}`, 1},
-		{"POST", "/api/receipt", `{"verify":{}}`, 0},
-		{"POST", "/api/waitlist", `{"a":1,"a":2}`, 0},
-		{"POST", "/api/waitlist?dry_run=1", `{"agent_name":"a"}`, 0},
-		{"GET", "/api/waitlist?name=a", "", 0},
-		{"GET", "/api/waitlist", "", 0},
-	} {
-		h.Limits = nil
-		if h.Do(c.method, c.target, c.body); !slices.Equal(h.Limits, slices.Repeat([]string{"2001:db8:1:2::/64"}, c.counted)) {
-			t.Errorf("%s %s %s: counted %q", c.method, c.target, c.body, h.Limits)
-		}
-	}
-	failing, without := edgetest.NewFake(t), edgetest.NewFake(t)
+	counting, failing, without := edgetest.NewFake(t), edgetest.NewFake(t), edgetest.NewFake(t)
 	failing.Fail, without.Host.Limiter = map[string]turn.Failure{"limit": turn.Unavailable}, false
-	for _, h := range []*edgetest.Fake{failing, without} {
-		if r := h.Do("POST", "/api/receipt", "{}"); r.Status != 200 || r.Get("ratelimit-policy") != "" {
+	for h, policy := range map[*edgetest.Fake]string{counting: `"writes";q=30;w=60`, failing: "", without: ""} {
+		h.Host.Client = "2001:db8:1:2:3::4"
+		if r := h.Do("POST", "/api/receipt", "{}"); r.Status != 200 || r.Get("ratelimit-policy") != policy {
 			t.Errorf("%d %v", r.Status, r.Header)
 		}
+		h.Do("GET", "/api/waitlist?name=a", "")
+		h.Do("POST", "/api/receipt?dry_run=1", "{}") // it is refused, and asks for no write
+	}
+	if !slices.Equal(counting.Limits, []string{"2001:db8:1:2::/64"}) {
+		t.Errorf("counted %q", counting.Limits)
 	}
 }
 
@@ -425,22 +255,29 @@ func TestAllowance(t *testing.T) {
 // The answer to a request that is not read says why.
 func TestUnread(t *testing.T) {
 	h := edgetest.NewFake(t)
+	longest, full := strings.Repeat("x", turn.MaxQuery), `{"agent_name":"a"}`+strings.Repeat(" ", turn.MaxBody-len(`{"agent_name":"a"}`))
 	for _, c := range []struct{ target, media, body, want string }{
 		{"/api/waitlist", "text/plain; charset=x", "{}", "the body is not declared as JSON: send it with the header content-type: application/json, as curl does with --json, or with -d and -H 'content-type: application/json'"},
-		{"/api/waitlist", "", strings.Repeat(" ", turn.MaxBody+1), "the body has more than 65536 bytes"},
-		{"/api/waitlist?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, more than the limit of 8192"},
-		{"/api/mcp?" + strings.Repeat("x", turn.MaxQuery+1), "", "", "the query has 8193 bytes, more than the limit of 8192"},
+		{"/api/waitlist?" + longest, "", full, `"converted":true`},
+		{"/api/waitlist", "", full + " ", "the body has more than 65536 bytes"},
+		{"/api/waitlist?" + longest + "x", "", "", "the query has 8193 bytes, more than the limit of 8192"},
+		{"/api/mcp?" + longest + "x", "", "", "the query has 8193 bytes, more than the limit of 8192"},
 		{"/api/mcp?a=%", "", "{}", "in the query, a has a % without two hexadecimal digits after it"},
+		{"/api/mcp?a=x", "", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `"result":{}`},
 		{"/v1", "", "", "The pilot API under /v1/ is not live yet."},
 		{"/v1x", "", "", "Nothing is published at this path."},
 	} {
-		r := h.Do("POST", c.target, c.body, "content-type", c.media)
-		if r.Status < 400 || !strings.Contains(string(r.Body), c.want) {
+		if r := h.Do("POST", c.target, c.body, "content-type", c.media); !strings.Contains(string(r.Body), c.want) {
 			t.Errorf("%.40s %s: %d %s, want %s", c.target, c.media, r.Status, r.Body, c.want)
 		}
 	}
-	if r := h.Do("POST", "/api/mcp?a=x", `{"jsonrpc":"2.0","id":1,"method":"ping"}`); r.Status != 200 {
-		t.Errorf("a query that nobody reads: %d %s", r.Status, r.Body)
+	if r := h.Do("GET", "/api/mcp", "", "accept", "text/event-streams"); !strings.Contains(string(r.Body), `"contract":{`) {
+		t.Errorf("another type than that of a stream: %s", r.Body)
+	}
+	broken := turn.Request{Method: "POST", Target: "/api/waitlist", Host: "www.example.org", Incomplete: true}
+	r := h.Run(&turn.Turn{Request: broken, Now: edgetest.Now, Host: h.Host}, h.Edge.Handle)
+	if r.Status != 400 || !strings.Contains(string(r.Body), "the body was cut off, or took too long to arrive") || !strings.Contains(string(r.Body), `"contract":{"id":"registerAgent"}`) {
+		t.Errorf("a body that broke off: %d %s", r.Status, r.Body)
 	}
 }
 
@@ -448,8 +285,7 @@ func TestUnread(t *testing.T) {
 func TestKeys(t *testing.T) {
 	const key = "0123456789abcdef"
 	for sent, want := range map[string]string{
-		key: "", `"` + key + `"`: "", `"0123456789\\\"abcde"`: "", `"` + key + `"x`: "bad_form", `"` + key: "bad_form", `"` + key + `\x"`: "bad_form",
-		key + "é": "bad_form", `"0123456789abcde"`: "too_short",
+		`"0123456789\\\"abcde"`: "", `"` + key: "bad_form", `"` + key + `"x`: "bad_form", `"` + key + `\x"`: "bad_form", `"0123456789abcde"`: "too_short",
 	} {
 		r := edgetest.NewFake(t).Do("POST", "/api/waitlist?dry_run=1", `{"agent_name":"a"}`, "idempotency-key", sent)
 		got := ""

@@ -20,7 +20,6 @@ func IsDynamic(path string) bool {
 	return path == "/api" || path == "/v1" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/")
 }
 
-// Twin returns the path of the Markdown twin of a page.
 func Twin(page string) string {
 	if page == "/" {
 		page = "/index.html"

@@ -63,14 +63,13 @@ func Load(s *snapshot.Snapshot) (*API, error) {
 	return a, s.Require(needed...)
 }
 
-// Prerender makes the documents that do not depend on the request.
 func (a *API) Prerender() {
 	a.prerendered = map[*Document]text{}
 	canonical := &turn.Turn{Snapshot: a.snapshot, Request: turn.Request{Host: a.snapshot.CanonicalHost}}
 	for _, route := range Routes {
 		for _, op := range route.Operations {
 			if op.Document != nil && op.Document.Tail == nil {
-				a.prerendered[op.Document] = a.text(canonical, op)
+				a.prerendered[op.Document] = a.text(canonical, op.Document)
 			}
 		}
 	}
@@ -151,11 +150,9 @@ func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, h
 	op := choose(route, method, in)
 	t.Operation = op.ID
 	valid := in.Total == 0
-	ReadDryRun(op, in, nil)
-	refuseKeyNames(t, op, in, nil)
-	readKeyHeader(t, op, in)
+	readOptions(t, op, in, &input.Input{})
 	if op.Document != nil && valid {
-		return a.document(t, op, hasQuery && (dropped || writes))
+		return a.document(t, op.Document, hasQuery && (dropped || writes))
 	}
 	if early, _ := t.Request.Single("early-data"); early == "1" && op.DryRun && !in.DryRun && in.Key == "" {
 		return refused(t, respond.TooEarly, TooEarly,
@@ -173,9 +170,7 @@ func (a *API) post(t *turn.Turn, route *Route, query *input.Input) *turn.Respons
 	op := choose(route, "POST", in)
 	t.Operation = op.ID
 	valid := in.Total == 0 && query.Total == 0
-	ReadDryRun(op, in, query)
-	refuseKeyNames(t, op, in, query)
-	readKeyHeader(t, op, in)
+	readOptions(t, op, in, query)
 	in.Merge(query)
 	return a.performIfValid(t, op, in, valid)
 }
@@ -296,20 +291,20 @@ func (a *API) limit(t *turn.Turn) (refusal *turn.Response, ok bool) {
 	return refusal, true
 }
 
-func (a *API) document(t *turn.Turn, op *Operation, fresh bool) *turn.Response {
-	if refusal := op.Document.check(t); refusal != nil {
+func (a *API) document(t *turn.Turn, d *Document, fresh bool) *turn.Response {
+	if refusal := d.check(t); refusal != nil {
 		return refusal
 	}
-	made, ready := a.prerendered[op.Document]
+	made, ready := a.prerendered[d]
 	if !ready || t.Request.Host != t.Snapshot.CanonicalHost {
-		made = a.text(t, op)
+		made = a.text(t, d)
 	}
 	if fresh {
 		return respond.JSON(200, respond.MediaJSON, NoStore, made.body)
 	}
-	r := respond.JSON(200, respond.MediaJSON, op.Cache, made.body)
+	r := respond.JSON(200, respond.MediaJSON, d.Cache, made.body)
 	if NoneMatch(t.Request.Get("if-none-match"), made.etag) {
-		r = respond.Empty(304, op.Cache)
+		r = respond.Empty(304, d.Cache)
 	}
 	r.Set("etag", made.etag)
 	return r
@@ -322,10 +317,10 @@ func (d *Document) check(t *turn.Turn) *turn.Response {
 	return d.Check(t)
 }
 
-func (a *API) text(t *turn.Turn, op *Operation) text {
-	body := respond.Object(t, func(w *jsondoc.Writer) { a.members(t, op.Document, w) })
-	if op.Document.OfNow {
-		return text{body, "W/" + tagOf(a.snapshot.Documents[op.Document.ID])}
+func (a *API) text(t *turn.Turn, d *Document) text {
+	body := respond.Object(t, func(w *jsondoc.Writer) { a.members(t, d, w) })
+	if d.OfNow {
+		return text{body, "W/" + tagOf(a.snapshot.Documents[d.ID])}
 	}
 	return text{body, tagOf(body)}
 }
@@ -443,7 +438,6 @@ type Refusal struct {
 	Code, Detail string
 }
 
-// Answer returns the refusal as a problem.
 func (r *Refusal) Answer(t *turn.Turn) *turn.Response {
 	return refused(t, r.Problem, r.Code, r.Detail)
 }

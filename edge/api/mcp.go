@@ -59,7 +59,6 @@ var Prompts = []Prompt{
 	}},
 }
 
-// Documents of the MCP server in the snapshot.
 const (
 	MCPServer   = "mcp:server"    // members of an initialize result
 	MCPTools    = "mcp:tools"     // the result of tools/list

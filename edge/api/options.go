@@ -12,12 +12,17 @@ import (
 // DryRun is the field that asks for a dry run, in a body or in any query.
 var DryRun = input.Field{Name: "dry_run", Type: input.Switch, Values: input.Switches}
 
-// ReadDryRun sets in.DryRun. query is the query of a POST, or nil if in is the query itself. A
-// strict operation without a dry run refuses the field.
-func ReadDryRun(op *Operation, in, query *input.Input) {
-	if query == nil {
-		query = &input.Input{}
+func readOptions(t *turn.Turn, op *Operation, in, query *input.Input) {
+	readDryRun(op, in, query)
+	if op.DryRun {
+		const why = "send the key as the header Idempotency-Key"
+		in.Refuse(asksForKey, why)
+		query.Refuse(asksForKey, why)
+		readKeyHeader(t, in, why)
 	}
+}
+
+func readDryRun(op *Operation, in, query *input.Input) {
 	switch {
 	case op.DryRun:
 		on, sent := in.Switch(&DryRun)
@@ -41,14 +46,9 @@ var Key = input.Field{
 // The Key as a tool's argument, and as a header field of a request.
 const KeyArgument, keyHeader = "idempotency_key", "idempotency-key"
 
-// ReadKey sets in.Key to a key that was sent under a name, quoted (RFC 9651, section 3.3.3) or
-// bare.
-func ReadKey(op *Operation, in *input.Input, name, sent string) {
-	if !op.DryRun || sent == "" {
-		return
-	}
+func readKey(in *input.Input, name, sent string) {
 	key, ok := sent, true
-	if quoted, found := strings.CutPrefix(sent, `"`); found {
+	if quoted, found := strings.CutPrefix(sent, `"`); found { // RFC 9651, section 3.3.3
 		key, ok = unquote(quoted)
 	}
 	for i := range len(key) {
@@ -62,18 +62,21 @@ func ReadKey(op *Operation, in *input.Input, name, sent string) {
 	}
 }
 
-// ReadToolKey reads the key of a tool's call: its argument, or the header field of a message that
-// is alone. Both must agree. A blank argument is absent: some clients send all that a tool has.
-func ReadToolKey(t *turn.Turn, op *Operation, in *input.Input) {
+// ReadToolOptions reads how a tool's call is to be made. Its key is an argument, or the header
+// field of a message that is alone. Both must agree. A blank argument is absent: some clients send
+// all that a tool has.
+func ReadToolOptions(t *turn.Turn, op *Operation, in *input.Input) {
+	readDryRun(op, in, &input.Input{})
 	if !op.DryRun {
 		return
 	}
 	misspelled := func(m *jsondoc.Member) bool { return m.Name != KeyArgument && asksForKey(m) }
 	in.Refuse(misspelled, "did you mean "+KeyArgument+"?")
-	ReadKey(op, in, KeyArgument, in.Text(&input.Field{Name: KeyArgument}))
+	if sent := in.Text(&input.Field{Name: KeyArgument}); sent != "" {
+		readKey(in, KeyArgument, sent)
+	}
 	key := in.Key
-	readKeyHeader(t, op, in)
-	refuseKeyHeader(t, in, "send the argument "+KeyArgument)
+	readKeyHeader(t, in, "send the argument "+KeyArgument)
 	if key != "" && in.Key != key {
 		in.Add(KeyArgument, input.Conflict, "the argument and the header "+Key.Name+" disagree: send one of them")
 	}
@@ -100,40 +103,23 @@ func HasKeyHeader(t *turn.Turn) bool {
 	return slices.ContainsFunc(t.Request.Header, func(f turn.Header) bool { return LikeKey(f.Name) })
 }
 
-// refuseKeyNames refuses what asks for a key in another way than its header field, so that no call
-// is made twice by a caller who relies on it. query is the query of a POST, or nil.
-func refuseKeyNames(t *turn.Turn, op *Operation, in, query *input.Input) {
-	if !op.DryRun {
-		return
-	}
-	const why = "send the key as the header Idempotency-Key"
-	in.Refuse(asksForKey, why)
-	if query != nil {
-		query.Refuse(asksForKey, why)
-	}
-	refuseKeyHeader(t, in, why)
-}
-
-func refuseKeyHeader(t *turn.Turn, in *input.Input, why string) {
+// readKeyHeader reads the key of a call, and refuses a header field that asks for it in another
+// way, so that no call is made twice by a caller who relies on it.
+func readKeyHeader(t *turn.Turn, in *input.Input, why string) {
 	for _, f := range t.Request.Header {
 		if f.Name != keyHeader && LikeKey(f.Name) {
 			in.Add(f.Name, input.UnknownField, "is not a header field of this service: "+why)
 		}
 	}
-}
-
-func readKeyHeader(t *turn.Turn, op *Operation, in *input.Input) {
-	if !op.DryRun || !t.Request.Has(keyHeader) {
-		return
-	}
 	sent, one := t.Request.Single(keyHeader)
 	switch {
+	case !t.Request.Has(keyHeader):
 	case !one:
 		in.Add(Key.Name, input.Conflict, severalValues+", in quotation marks if it has a comma")
 	case sent == "":
 		in.CheckText(&Key, Key.Name, sent)
 	default:
-		ReadKey(op, in, Key.Name, sent)
+		readKey(in, Key.Name, sent)
 	}
 }
 

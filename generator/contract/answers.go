@@ -47,7 +47,6 @@ func New(s *site.Site) (*Answers, error) {
 	return g, g.rehearse()
 }
 
-// URL returns the absolute address of a path.
 func (g *Answers) URL(path string) string { return g.Base + path }
 
 // Stage returns the newest stage of the public log, or nil.
@@ -115,14 +114,12 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 	return made, nil
 }
 
-// Family collects the files of a family of documents.
 type Family struct {
 	*Answers
 	Files  []output.File
 	errors []error
 }
 
-// Add adds a document.
 func (f *Family) Add(path string, doc []byte) {
 	f.Files = append(f.Files, output.NewFile(path, doc))
 }

@@ -14,10 +14,8 @@ import (
 	"anteroom/generator/site"
 )
 
-// EndpointPage returns the name of the page about a route.
 func EndpointPage(route *api.Route) string { return "endpoints/" + route.ID }
 
-// EndpointPath returns its path.
 func EndpointPath(route *api.Route) string { return "/" + EndpointPage(route) + ".html" }
 
 // GetCommand returns a curl command with the operation's example in its query.

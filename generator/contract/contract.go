@@ -129,7 +129,7 @@ func (g *Answers) contractField(op *api.Operation, f *input.Field, prefix string
 	case f.QueryOnly || !slices.Contains(op.Methods, "POST"):
 		contract.In = "query"
 	case prefix != "": // as the field around it
-	case f.BodyOnly || !slices.Contains(op.Methods, "GET"):
+	case !slices.Contains(op.Methods, "GET"):
 		contract.In = "body"
 	}
 	example, _ := jsondoc.Parse([]byte(f.Example))
@@ -152,14 +152,10 @@ func WithItems(prefix string, fields []model.ContractField) (all []model.Contrac
 }
 
 func listsIgnored(op *api.Operation) bool {
-	for _, answer := range op.Answers {
-		for _, f := range reflect.VisibleFields(reflect.TypeOf(answer)) {
-			if f.Tag.Get("json") == "ignored_fields" {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(answers[op.ID], func(answer any) bool {
+		f, _ := reflect.TypeOf(answer).FieldByName("IgnoredFields")
+		return f.Tag.Get("json") == "ignored_fields" // in every answer
+	})
 }
 
 func operationID(method, path string) string {
@@ -197,11 +193,7 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 func (g *Answers) GetTemplate(route *api.Route, op *api.Operation) string {
 	var names []string
 	for _, f := range op.Fields {
-		switch {
-		case f.BodyOnly:
-		case len(f.QueryNames) > 0:
-			names = append(names, f.QueryNames...)
-		default:
+		if names = append(names, f.QueryNames...); len(f.QueryNames) == 0 {
 			names = append(names, f.Name)
 		}
 	}
@@ -262,9 +254,8 @@ func FieldTemplate(f *input.Field) []byte {
 	return w.Buf
 }
 
-// Writes reports whether an operation of the route writes.
 func Writes(route *api.Route) bool {
-	return slices.ContainsFunc(route.Operations, func(op *api.Operation) bool { return op.Writes })
+	return WriteOperation(route).Writes
 }
 
 // OperationsWith lists the operations of a route that a method chooses from, ReadsFirst.
@@ -302,6 +293,15 @@ func ProblemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 	known := []*respond.ProblemType{respond.Internal}
 	for _, op := range operations {
 		known = append(known, op.Errors...)
+		if op.Writes && !op.Protocol {
+			known = append(known, respond.TooManyWrites)
+		}
+		if op.DryRun {
+			known = append(known, respond.KeyReused, respond.StoreUnavailable)
+			if slices.Contains(op.Methods, "GET") {
+				known = append(known, respond.TooEarly)
+			}
+		}
 		if slices.Contains(op.Methods, "POST") {
 			statuses = append(statuses, 413, 415)
 		}

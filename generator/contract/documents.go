@@ -11,6 +11,10 @@ import (
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/endpoint/receipt"
+	"anteroom/edge/endpoint/selftest"
+	"anteroom/edge/endpoint/signal"
+	"anteroom/edge/endpoint/suggest"
+	"anteroom/edge/endpoint/waitlist"
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
 	"anteroom/generator/output"
@@ -55,16 +59,30 @@ func (g *Answers) addToSnapshot(id string, v any) {
 	g.types[id] = reflect.TypeOf(v)
 }
 
-// AnswerTypes returns the types of an operation's answers: none for an empty answer and for
-// JSON-RPC.
+// AnswerTypes returns the types of an operation's answers, without the trailer: none for an empty
+// answer and for JSON-RPC.
 func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
 	if op.Document != nil {
 		return []reflect.Type{g.types[op.Document.ID]}
 	}
-	for _, answer := range op.Answers {
+	for _, answer := range answers[op.ID] {
 		types = append(types, reflect.TypeOf(answer))
 	}
 	return types
+}
+
+// answers has a zero value of each answer that a handler writes.
+var answers = map[string][]any{
+	"fileCharter":             {org.Answer{}},
+	"registerAgent":           {waitlist.Answer{}},
+	"verifyReceipt":           {receipt.Verdict{}},
+	"mintReceipt":             {receipt.Minted{}},
+	"sendSuggestion":          {suggest.Answer{}},
+	"fireSignal":              {signal.Fired{}},
+	"readSignal":              {signal.Report{}},
+	"runSelftest":             {selftest.Funnel{}, selftest.MCP{}},
+	"computeManyBusinessDays": {bizday.BatchAnswer{}},
+	"computeBusinessDays":     {bizday.Answer{}},
 }
 
 func (g *Answers) liveEndpoints() []model.LiveEndpoint {
@@ -97,7 +115,6 @@ func (g *Answers) presence() model.Presence {
 	return presence
 }
 
-// OrgRules returns the document of GET /api/org.
 func (g *Answers) OrgRules() model.OrgRules {
 	route := Route("org")
 	op := WriteOperation(route)
@@ -165,7 +182,6 @@ func (g *Answers) receiptSpec(route *api.Route) model.ReceiptSpec {
 	}
 }
 
-// BusinessDays returns the document of GET /api/business-days.
 func (g *Answers) BusinessDays() model.BusinessDays {
 	route := Route("business-days")
 	first, last := bizday.Range()
@@ -184,10 +200,8 @@ func (g *Answers) BusinessDays() model.BusinessDays {
 	return answer
 }
 
-// BoardDocument returns the published document of one hand verification.
 func BoardDocument(s *site.Scoreboard) []byte { return output.Indented(verification(s)) }
 
-// BoardPath returns its path.
 func BoardPath(s *site.Scoreboard) string { return tlog.BoardPath(s.File) }
 
 func verification(board *site.Scoreboard) object {

@@ -19,7 +19,6 @@ type Example struct {
 	Answer   model.JSON // to the body with examples instead; may be nil
 }
 
-// Example returns the example of an operation.
 func (g *Answers) Example(op *api.Operation) Example { return g.examples[op.ID] }
 
 // rehearsal runs the edge with fake effects to make examples. Its snapshot has no counts and one

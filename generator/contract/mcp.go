@@ -2,12 +2,10 @@ package contract
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/mcp/protocol"
@@ -101,32 +99,28 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 // ToolInput returns the schema of a tool's arguments: the fields of its operation, without the one
 // that the tool omits. It has what a model needs to fill them in; the endpoint checks the rest.
 func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
-	var fields []input.Field
-	for _, f := range op.Fields {
+	arguments, required := object{}, []string{}
+	for i := range op.Fields {
+		f := &op.Fields[i]
 		if f.Name == t.Omits || f.QueryOnly {
 			continue
 		}
-		f.Required = f.Required || f.Name == t.Requires
-		f.Aliases = nil
-		fields = append(fields, f)
-	}
-	if op.DryRun {
-		key := api.Key
-		key.Name = api.KeyArgument
-		fields = append(fields, api.DryRun, key)
-	}
-	schema := g.inputObject(op, fields, "")
-	properties := schema.Object("properties")
-	for i := range fields {
-		argument := properties[i].Value.(object)
-		argument.Set("description", FirstSentence(argument.Get("description").(string)))
-		properties[i].Value = g.toolArgument(&fields[i], argument)
-		if properties[i].Name == t.Renames {
-			properties[i].Name = t.As
+		name := f.Name
+		if name == t.Renames {
+			name = t.As
+		}
+		arguments.Set(name, g.toolArgument(op, f))
+		if f.Required || f.Name == t.Requires {
+			required = append(required, name)
 		}
 	}
-	if required := schema.Texts("required"); slices.Contains(required, t.Renames) {
-		required[slices.Index(required, t.Renames)] = t.As
+	if op.DryRun {
+		arguments.Set(api.DryRun.Name, object{{"type", "boolean"}})
+		arguments.Set(api.KeyArgument, object{{"type", "string"}, {"description", "A UUID: a repeat is made once."}})
+	}
+	schema := object{{"type", "object"}, {"properties", arguments}}
+	if len(required) > 0 {
+		schema.Set("required", required)
 	}
 	return schema
 }
@@ -137,40 +131,33 @@ var argumentKeywords = []string{
 	"type", "description", "properties", "required", "items", "enum", "minimum", "maximum", "minLength",
 }
 
-func (g *Answers) toolArgument(f *input.Field, schema object) object {
-	switch {
-	case f.Name == api.DryRun.Name:
-		return object{{"type", "boolean"}}
-	case f.Name == api.KeyArgument:
-		return object{{"type", "string"}, {"description", "A UUID: a repeat is made once."}}
-	case f.Type == input.List: // some models cannot fill in two types
-		return object{
-			{"type", "string"},
-			{"description", strings.Join(f.Values, ", ") + "; or several with commas."},
-		}
-	case f.Type == input.Date:
-		schema.Set("description", "YYYY-MM-DD. "+schema.Get("description").(string))
-	case f.AnswerOf != "":
-		_, op := api.Find(f.AnswerOf)
-		schema.Set("properties", g.answerMembers(op))
-	case len(f.Items) > 0:
-		items := schema.Object("items").Object("properties")
-		for i := range items {
-			items[i].Value = only(items[i].Value.(object), "type", "enum", "minimum")
-		}
+func (g *Answers) toolArgument(op *api.Operation, f *input.Field) object {
+	meaning := FirstSentence(g.FieldMeaning(op, f.Name))
+	switch f.Type {
+	case input.List: // some models cannot fill in two types
+		return object{{"type", "string"}, {"description", strings.Join(f.Values, ", ") + "; or several with commas."}}
+	case input.Date:
+		meaning = "YYYY-MM-DD. " + meaning
 	}
-	return only(schema, argumentKeywords...)
+	schema := only(g.inputSchema(op, f, ""), argumentKeywords...)
+	schema.Set("description", meaning)
+	if f.AnswerOf != "" {
+		_, op := api.Find(f.AnswerOf)
+		members, sent := g.toolAnswer(op).Object("properties"), object{}
+		for _, m := range members {
+			if kind := members.Object(m.Name).Get("type"); kind == "string" || kind == "boolean" {
+				sent.Set(m.Name, m.Value)
+			}
+		}
+		schema.Set("properties", sent)
+	}
+	items := schema.Object("items").Object("properties")
+	for i, m := range items {
+		items[i].Value = only(items.Object(m.Name), "type", "enum", "minimum")
+	}
+	return schema
 }
 
-func (g *Answers) answerMembers(op *api.Operation) object {
-	members := memberTypes(Inline(g.AnswerTypes(op)[0]), "type").Object("properties")
-	return slices.DeleteFunc(members, func(m output.Member) bool {
-		kind, one := m.Value.(object).Get("type").(string)
-		return !one || kind == "array"
-	})
-}
-
-// FirstSentence returns the first sentence of a text.
 func FirstSentence(text string) string {
 	if first, _, more := strings.Cut(text, ". "); more {
 		return first + "."
@@ -187,50 +174,20 @@ var described = []string{
 // toolOutput returns the schema of a tool's structured content: the types of its members and, for
 // the scoreboard, whose counts must all be there, the required ones.
 func (g *Answers) toolOutput(op *api.Operation) object {
-	answer := Inline(g.AnswerTypes(op)[0])
-	schema := memberTypes(answer, "type", "enum")
+	schema := g.toolAnswer(op)
 	if op.Document != nil && op.Document.Check != nil {
-		schema.Set("required", slices.DeleteFunc(answer.Texts("required"), isLeftOut))
+		schema.Set("required", slices.DeleteFunc(Inline(g.AnswerTypes(op)[0]).Texts("required"), isLeftOut))
 	}
 	return schema
 }
 
+func (g *Answers) toolAnswer(op *api.Operation) object {
+	s := schemas{inline: true, tool: true}
+	return s.ofType(g.AnswerTypes(op)[0])
+}
+
 func isLeftOut(name string) bool {
 	return slices.Contains(api.Omitted, name) || slices.Contains(ContractMembers(), name)
-}
-
-func memberTypes(schema object, keywords ...string) object {
-	typed, properties := object{}, schema.Object("properties")
-	for _, m := range properties {
-		list, total := strings.CutSuffix(m.Name, "_total")
-		total = total && properties.Get(list) != nil && !slices.Contains(schema.Texts("required"), m.Name) // of a list that is cut short
-		if !total && !isLeftOut(m.Name) {
-			typed.Set(m.Name, memberType(m.Value.(object), slices.Contains(described, m.Name), keywords))
-		}
-	}
-	return object{{"type", "object"}, {"properties", typed}}
-}
-
-func memberType(schema object, whole bool, keywords []string) object {
-	items := schema.Get("items")
-	if choices, is := schema.Get("oneOf").([]object); is { // clients drop a tool for the keyword
-		kinds := []string{}
-		for _, choice := range choices {
-			kinds = append(kinds, choice.Get("type").(string))
-			items = cmp.Or(items, choice.Get("items"))
-		}
-		schema = object{{"type", kinds}}
-	}
-	short := only(slices.Clone(schema), keywords...)
-	if values := short.Texts("enum"); len(values) == 1 {
-		short = only(short, "type")
-	}
-	if element, is := items.(object); whole && is && element.Get("properties") != nil {
-		short.Set("items", memberTypes(element, "type"))
-	} else if whole && schema.Get("properties") != nil {
-		return memberTypes(schema, "type")
-	}
-	return short
 }
 
 func toolResult(document []byte) []byte {
@@ -260,12 +217,13 @@ func withoutOmitted(v *jsondoc.Value) any {
 }
 
 // ContractMembers returns the names of a contract's members.
-var ContractMembers = sync.OnceValue(func() (names []string) {
-	for _, m := range Inline(reflect.TypeFor[model.Contract]()).Object("properties") {
-		names = append(names, m.Name)
+func ContractMembers() (names []string) {
+	for f := range reflect.TypeFor[model.Contract]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
 	}
 	return names
-})
+}
 
 func only(schema object, keywords ...string) object {
 	return slices.DeleteFunc(schema, func(m output.Member) bool { return !slices.Contains(keywords, m.Name) })
@@ -312,5 +270,4 @@ func installBlocks(install []site.Install) object {
 	return all
 }
 
-// ToolName returns the name of a tool as clients see it.
 func (g *Answers) ToolName(t *api.Tool) string { return g.Site.Service.ToolPrefix + t.Name }

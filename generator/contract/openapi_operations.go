@@ -65,8 +65,8 @@ func (d *description) parameter(op *api.Operation, f *input.Field, required bool
 	return described
 }
 
-// keyPattern matches what api.ReadKey reads: printable ASCII, bare without a comma, or a string of
-// RFC 9651, whose escapes the lengths do not count.
+// keyPattern matches the keys that the API reads: printable ASCII, bare without a comma, or a
+// string of RFC 9651, whose escapes the lengths do not count.
 func keyPattern() string {
 	least, most := api.Key.Min, api.Key.Max
 	return fmt.Sprintf(`^([!#-+\--~][ -+\--~]{%d,%d}[!-+\--~]|"([ !#-\[\]-~]|\\["\\]){%d,%d}")$`, least-2,

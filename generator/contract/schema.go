@@ -19,6 +19,7 @@ type schemas struct {
 	components object
 	types      map[string]reflect.Type // types of the components, by name
 	inline     bool                    // structs are written in place
+	tool       bool                    // inline, but only the types of a tool's result
 	enclosing  []reflect.Type          // inline structs being written; a nested copy is any object
 }
 
@@ -99,7 +100,7 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 				own = structSchema{}
 				parts = append(parts, s.ofType(f.Type), object{})
 				continue
-			case name == "-":
+			case name == "-", s.tool && (options == "embed" || isLeftOut(name)):
 				continue
 			case options == "embed":
 				schema := s.ofType(f.Type.Elem())
@@ -108,11 +109,11 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 				continue
 			}
 			absent := strings.Contains(options, "omit") && f.Tag.Get("from") != "edge"
-			own.properties.Set(name, s.ofMember(&f, absent))
-			if !absent {
+			own.properties.Set(name, s.ofMember(&f, name, absent))
+			if !absent && !s.tool {
 				own.required = append(own.required, name)
 			}
-			if f.Tag.Get("total") == "true" {
+			if f.Tag.Get("total") == "true" && !s.tool {
 				total, meaning := total(name)
 				own.properties.Set(total, object{{"type", "integer"}, {"description", meaning}})
 			}
@@ -135,7 +136,6 @@ func total(list string) (name, meaning string) {
 	return list + "_total", "Total number, if " + list + " is cut short."
 }
 
-// structSchema is a part of an object's schema.
 type structSchema struct {
 	properties, patterns object
 	required             []string
@@ -152,7 +152,7 @@ func (p *structSchema) schema() object {
 	return schema
 }
 
-func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
+func (s *schemas) ofMember(f *reflect.StructField, name string, absent bool) object {
 	schema := s.ofType(f.Type)
 	if f.Tag.Get("null") == "true" || f.Type.Kind() == reflect.Pointer && !absent {
 		if schema.Get("$ref") != nil {
@@ -163,6 +163,10 @@ func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
 	}
 	if also := f.Tag.Get("also"); also != "" {
 		var types []object
+		if s.tool { // clients drop a tool for the keyword oneOf
+			schema.Set("type", append(strings.Split(also, ","), schema.Get("type").(string)))
+			return only(schema, "type", "items")
+		}
 		for name := range strings.SplitSeq(also, ",") {
 			one := object{{"type", name}}
 			if name == "array" {
@@ -171,6 +175,17 @@ func (s *schemas) ofMember(f *reflect.StructField, absent bool) object {
 			types = append(types, one)
 		}
 		schema = choice(schema, append(types, slices.Clone(schema))...)
+	}
+	if s.tool {
+		keywords := []string{"type"}
+		if slices.Contains(described, name) {
+			keywords = append(keywords, "properties", "items")
+		}
+		schema = only(schema, keywords...)
+		if values := strings.Split(f.Tag.Get("enum"), ","); len(values) > 1 && len(s.enclosing) == 1 {
+			schema.Set("enum", values)
+		}
+		return schema
 	}
 	if doc := f.Tag.Get("doc"); s.inline || tells(doc) {
 		schema.Set("description", doc)

@@ -7,7 +7,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// SitemapEntry is one address of the sitemap.
 type SitemapEntry struct {
 	Loc     string `xml:"loc"`
 	LastMod string `xml:"lastmod,omitempty"`
@@ -47,5 +46,4 @@ func (g *Answers) Changed(p *site.Page) string {
 	return max(p.Updated, shows[p.Name])
 }
 
-// LogPage is the name of the page about the public log.
 const LogPage = "log"

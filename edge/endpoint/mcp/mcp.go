@@ -326,8 +326,7 @@ func (s *Server) call(t *turn.Turn, m *message) call {
 	in := input.New(sent(tool, op.Fields, arguments.Members))
 	in.Fields = op.Fields
 	in.Rename(tool.Renames, tool.As)
-	api.ReadDryRun(op, in, nil)
-	api.ReadToolKey(t, op, in)
+	api.ReadToolOptions(t, op, in)
 	for i := range in.Fields {
 		switch f := &in.Fields[i]; {
 		case f.Name == tool.Omits:
