@@ -28,7 +28,6 @@ const UnknownCalendar = "unknown_calendar"
 // The most holidays that an answer lists: of all its computations, and as skipped by one.
 const MaxListed, MaxSkipped = 1000, 50
 
-// The fields of a computation.
 var (
 	opField    = input.Field{Name: "op", Type: input.Name, Required: true, Values: opNames(), Example: `"add"`}
 	calendarIn = input.Field{
@@ -52,10 +51,8 @@ var (
 	Applied  = convention.Name
 )
 
-// Example is the body of a computation.
 const Example = `{"op":"add","calendar":"us-nyse,gb-eng","start":"2026-12-23","days":2}`
 
-// BatchFields are the fields of several computations in one request.
 var BatchFields = []input.Field{requests}
 
 var requests = input.Field{
@@ -67,7 +64,6 @@ var requests = input.Field{
 // a single one can.
 var MaxYears = (LastYear - FirstYear + 1) * len(calendars)
 
-// ChosenBatch reports whether a body asks for several computations.
 func ChosenBatch(in *input.Input) bool { return in.Has(requests.Name) }
 
 // Chosen reports whether a query names a field of a computation.
@@ -75,7 +71,6 @@ func Chosen(in *input.Input) bool {
 	return slices.ContainsFunc(Fields, func(f input.Field) bool { return in.Has(f.Name) })
 }
 
-// Computed is the result of a computation, with the inputs of its operation.
 type Computed struct {
 	Op           string    `json:"op" doc:"The operation."`
 	Calendar     []string  `json:"calendar" doc:"The calendars. A business day is one in all of them."`
@@ -92,13 +87,11 @@ type Computed struct {
 	SkippedTotal int       `json:"holidays_skipped_total" doc:"Total number of holidays skipped."`
 }
 
-// Answer is the response to a computation.
 type Answer struct {
 	Computed
 	Basis `flat:"true"`
 }
 
-// BatchAnswer is the response to several computations.
 type BatchAnswer struct {
 	Results []Computed `json:"results" doc:"The results, in the order of requests."`
 	Basis   `flat:"true"`
@@ -106,9 +99,9 @@ type BatchAnswer struct {
 
 // Basis holds the members of an answer after its results.
 type Basis struct {
-	DataVersion string   `json:"data_version" format:"date" doc:"Version of the closed days, a date. It changes only with a closed day or its name."`
-	Caveat      string   `json:"caveat" doc:"The limits of the data."`
-	Ignored     []string `json:"ignored_fields" total:"true" doc:"Sent names that the operation does not use."`
+	DataVersion   string   `json:"data_version" format:"date" doc:"Version of the closed days, a date. It changes only with a closed day or its name."`
+	Caveat        string   `json:"caveat" doc:"The limits of the data."`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that the operation does not use."`
 }
 
 // Holiday is a weekday on which a calendar is closed.
@@ -118,13 +111,11 @@ type Holiday struct {
 	Calendar string `json:"calendar" doc:"The calendar. Joint calendars name a date once for each that is closed."`
 }
 
-// Operation is an operation of the calculator.
 type Operation struct {
 	Name, What string
 	reads      []*input.Field // in the order of the answer, after op and calendar
 }
 
-// Reads returns the names of the fields an operation reads, except op and calendar.
 func (o Operation) Reads() (names []string) {
 	for _, f := range o.reads {
 		names = append(names, f.Name)
@@ -141,7 +132,6 @@ func (o *Operation) needs() string {
 	return strings.Join(slices.DeleteFunc(names, optional), " and ")
 }
 
-// Operations lists the operations.
 var Operations = []Operation{
 	{"is", "Is a date a business day?", []*input.Field{&date}},
 	{"add", "Add business days to a date", []*input.Field{&start, &days, &convention}},
@@ -171,7 +161,6 @@ type query struct {
 	from, to  int // the days [from, to) that the result passes over, or lists
 }
 
-// Compute performs a computation.
 func Compute(t *turn.Turn, in *input.Input) *turn.Response {
 	var q query
 	if q.run(in); in.Total > 0 {

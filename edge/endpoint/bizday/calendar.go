@@ -6,7 +6,6 @@ import (
 	"anteroom/edge/civil"
 )
 
-// The supported range, both ends included.
 const (
 	FirstYear = 2000
 	LastYear  = 2050

@@ -60,7 +60,6 @@ func month(day int) int {
 	return month
 }
 
-// Range returns the first and the last supported date.
 func Range() (first, last string) { return civil.FormatDate(firstDay), civil.FormatDate(lastDay) }
 
 // Texts about the arithmetic, for the contract.

@@ -2,6 +2,7 @@ package bizday_test
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -19,8 +20,12 @@ func TestDataVersion(t *testing.T) {
 	first, last := bizday.Range()
 	sum := sha256.New()
 	for _, id := range bizday.IDs() {
-		for _, holiday := range holidays(ask(t, "op=holidays&calendar="+id+"&start="+first+"&end="+last)["result"]) {
-			fmt.Fprintln(sum, holiday)
+		var answer struct{ Result []struct{ Date, Name string } }
+		if err := json.Unmarshal([]byte(ask(t, "op=holidays&calendar="+id+"&start="+first+"&end="+last)), &answer); err != nil {
+			t.Fatal(err)
+		}
+		for _, holiday := range answer.Result {
+			fmt.Fprintln(sum, holiday.Date, id, holiday.Name)
 		}
 	}
 	line := fmt.Sprintf("%s %x\n", bizday.DataVersion, sum.Sum(nil))

@@ -16,7 +16,6 @@ type rule struct {
 	without    [3]int16 // years
 }
 
-// kind decides the day of a rule.
 type kind uint8
 
 const (
