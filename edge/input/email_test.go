@@ -22,22 +22,7 @@ var emails = []string{
 	".a@b.co", "a.@b.co", "a..b@b.co", " a@b.co", "a@b.co ", "a@b.co\n", "A <a@b.co>", "<a@b.co>", "a@[127.0.0.1]", "ä@b.co", "a@ä.co", "a@b@c.co",
 	strings.Repeat("a", 64) + "@b.co", strings.Repeat("a", 65) + "@b.co", "a@" + strings.Repeat("b", 63) + ".co", "a@" + strings.Repeat("b", 64) + ".co",
 	"a@" + strings.Repeat("b.", 124) + "coxx", "a@" + strings.Repeat("b.", 124) + "coxxx", "\"a\"@b.co", "a@b_c.co", "a\x00@b.co", "a-.b@b.co", "Az09@Zz90.Ab", "@@b.co", "a`@b.co", "a{@b.co", "a[@b.co", "a/b:c@b.co", "a@b.c:o", "a@b.c/o", "a@b.c{o", "a@b.c`o",
-	"axb.co", "ab.c@b.co", "a.@b.c.co", "9z@9z.z9", "a:b@b.co", "zz.zz@zz.zz",
-}
-
-func TestValidEmail(t *testing.T) {
-	taken := 0
-	for _, s := range emails {
-		if input.ValidEmail(s) != validEmail(s) {
-			t.Errorf("%q: %v", s, input.ValidEmail(s))
-		}
-		if input.ValidEmail(s) {
-			taken++
-		}
-	}
-	if taken != 13 {
-		t.Errorf("%d addresses are taken, want 13", taken)
-	}
+	"axb.co", "a!b@b-c.co", "ab.c@b.co", "a.@b.c.co", "9z@9z.z9", "a:b@b.co", "zz.zz@zz.zz",
 }
 
 func FuzzValidEmail(f *testing.F) {

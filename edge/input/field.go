@@ -1,9 +1,7 @@
 package input
 
-// Type is the type of an input field.
 type Type string
 
-// The types of input fields.
 const (
 	Text    Type = "text"    // a string without control characters but TAB, LF and CR
 	Name    Type = "name"    // a string without control characters
@@ -35,7 +33,6 @@ type Field struct {
 	QueryForm   string
 	Example     string // JSON text
 	Placeholder string // the value in templates, which is refused
-	BodyOnly    bool   // not allowed in a query
 	QueryOnly   bool   // not allowed in a body
 }
 

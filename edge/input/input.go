@@ -22,11 +22,10 @@ const (
 	MaxBrief   = 64 // bytes, as JSON, of a text in the detail of a fault
 )
 
-// Fault is a fault of an input.
 type Fault struct {
 	Field  string `json:"field" doc:"The invalid field in dotted form, or a query parameter; empty for the body as a whole."`
-	Code   string `json:"code" doc:"Stable identifier of the fault."`
-	Detail string `json:"detail" doc:"The fault in words."`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
 }
 
 // Faults counts the faults of an input and keeps the first MaxEntries.
@@ -36,7 +35,6 @@ type Faults struct {
 	About string // begins each detail, together with the field; "" for neither
 }
 
-// Add adds a fault of a field.
 func (f *Faults) Add(field, code, detail string) {
 	if f.About != "" {
 		detail = f.About + ": " + field + " " + detail
@@ -56,7 +54,6 @@ func (f *Faults) Mistyped(field, want string, sent jsondoc.Kind) {
 	f.Add(field, WrongType, "must be "+want+", not "+sent.String())
 }
 
-// Write writes the faults as the members errors and, if some were left out, errors_total.
 func (f *Faults) Write(w *jsondoc.Writer) {
 	w.Begin("errors", '[')
 	for _, fault := range f.List {
@@ -118,7 +115,6 @@ type Input struct {
 	sentAs  string   // the other name
 }
 
-// New returns an input with the members of an object.
 func New(members []jsondoc.Member) *Input {
 	return &Input{members: members, used: make([]bool, len(members))}
 }
@@ -179,7 +175,6 @@ func (in *Input) Names() int { return len(in.members) }
 // Rename makes one field readable under another name only.
 func (in *Input) Rename(field, sentAs string) { in.field, in.sentAs = field, sentAs }
 
-// SentAs returns the name under which a field is sent.
 func (in *Input) SentAs(field string) string {
 	if field == in.field {
 		return in.sentAs
@@ -211,7 +206,6 @@ func (in *Input) Member(name string) *jsondoc.Value {
 
 func (in *Input) unread(i int) bool { return !in.used[i] && in.members[i].Value.Kind != jsondoc.Null }
 
-// RejectUnknown adds a fault for every unread name.
 func (in *Input) RejectUnknown() {
 	for i := range in.members {
 		if in.unread(i) {
@@ -360,7 +354,6 @@ func (in *Input) Choice(f *Field) string {
 	return value
 }
 
-// OneOf returns the detail of the fault that a value is unknown.
 func OneOf(allowed []string, value string) string {
 	return "must be one of " + strings.Join(allowed, ", ") + ", but is " + TruncateBytes(value)
 }
@@ -414,7 +407,6 @@ func (in *Input) Number(f *Field) (n int, ok bool) {
 	return n, ok
 }
 
-// CheckMinimum checks an integer against a field's minimum.
 func (in *Input) CheckMinimum(f *Field, name string, n int) bool {
 	if n < f.Min {
 		in.Add(name, BelowMinimum, "must be at least "+strconv.Itoa(f.Min)+", but is "+strconv.Itoa(n))

@@ -1,7 +1,6 @@
 package input_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -30,22 +29,17 @@ func TestMeant(t *testing.T) {
 	}
 	for _, c := range []struct{ missing, sent, meant, field string }{
 		{"agent_name", "name", "name", "agent_name"},
-		{"agent_name", "agent", "agent", "agent_name"},
 		{"agent_name", "agentname", "agentname", "agent_name"},
 		{"agent_name", "AGENT-NAME", "AGENT-NAME", "agent_name"},
-		{"agent_name", "agent_nam", "agent_nam", "agent_name"},
 		{"agent_name", "gaent_nmae", "gaent_nmae", "agent_name"},
 		{"agent_name", "agentna", "", ""},
 		{"agent_name", "name agent agent_name_", "agent_name_", "agent_name"},
 		{"agent_name", "gent", "", ""},
-		{"days", "day", "day", "days"},
-		{"days", "dyas", "dyas", "days"},
 		{"days", "dayss day", "dayss", "days"},
 		{"days", "x day dasy dats DAYS", "DAYS", "days"},
 		{"days", "date", "", ""},
 		{"op", "o", "o", "op"},
 		{"op", "operator", "", ""},
-		{"roster", "rooster", "rooster", "roster"},
 		{"suggestion", "mesage", "mesage", "message"},
 		{"suggestion", "massages suggestions", "suggestions", "suggestion"},
 	} {
@@ -75,25 +69,4 @@ func TestMeant(t *testing.T) {
 	if strict.RejectUnknown(); strings.Join(faults(strict), "|") != "agent unknown_field: is not a field: did you mean agent_name?|dats unknown_field: is not a field: did you mean days?|zebra unknown_field: is not a field" {
 		t.Errorf("%q", faults(strict))
 	}
-}
-
-// Names from anywhere are compared in good time, and are echoed no longer than any.
-func FuzzMeant(f *testing.F) {
-	for _, name := range []string{"name", "", "_", "agent__name", "\x00", "é", "agent_nam\u2028", strings.Repeat("agent_", 99)} {
-		f.Add(name, "agent_name")
-		f.Add("agent_name", name)
-	}
-	f.Fuzz(func(t *testing.T, sent, name string) {
-		body, err := json.Marshal(map[string]string{sent: "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := input.ParseBody(body)
-		in.Fields = []input.Field{{Name: name, Aliases: []string{"other_name"}}}
-		in.Missing("it is missing", &in.Fields[0])
-		if n := len(in.List[0].Detail); n > len("it is missing")+4*input.MaxEcho+len(name)+100 {
-			t.Errorf("%q for %q: a detail of %d bytes", sent, name, n)
-		}
-		in.RejectUnknown()
-	})
 }

@@ -26,7 +26,7 @@ func TestIntegers(t *testing.T) {
 
 // Where net/url can read a query, ParseQuery reads the same.
 func FuzzParseQuery(f *testing.F) {
-	for _, seed := range []string{"agent_name=x&pubkey=y", "a=+%20%C3%A9&b", "a=1&a=2", "%", "a=%zz&&=&", "a=%ff", "a;b=1"} {
+	for _, seed := range []string{"agent_name=x&pubkey=y", "a=+%20%C3%A9&b", "a=1&a=2", "%", "a=%zz&&=&", "a=%ff", "a;b=1", "a=%41%4a%4F&&b=x%30&%61b=c=&+a=%2B"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
