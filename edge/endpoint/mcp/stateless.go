@@ -77,14 +77,9 @@ func checkStateless(t *turn.Turn, m *message) *failure {
 	case method != m.Method:
 		return mismatch("Mcp-Method must be the method of the message")
 	}
-	name := &jsondoc.Value{}
-	switch m.Method {
-	case "tools/call", "prompts/get":
-		name = m.Params.Get("name")
-	case "resources/read":
-		name = m.Params.Get("uri")
-	}
-	if name.Kind == jsondoc.String && decodeHeader(named) != name.Text {
+	name := m.Params.Get("name")
+	isNamed := (m.Method == "tools/call" || m.Method == "prompts/get") && name.Kind == jsondoc.String
+	if isNamed && decodeHeader(named) != name.Text {
 		return mismatch("Mcp-Name must be the name in params")
 	}
 	return nil
