@@ -1,6 +1,5 @@
 package respond
 
-// ProblemType is a kind of problem (RFC 9457).
 type ProblemType struct {
 	Slug   string // of the page that describes it; "" for about:blank (RFC 9457, section 4.2.1)
 	Status int
@@ -17,7 +16,6 @@ func (p *ProblemType) uri(base string) string {
 	return base + p.Path()
 }
 
-// The problem types.
 var (
 	InvalidInput       = &ProblemType{"invalid-input", 400, "Invalid input"}
 	NotFound           = &ProblemType{"not-found", 404, "Not found"}

@@ -23,18 +23,15 @@ var CommonHeaders = []turn.Header{
 	{Name: "access-control-expose-headers", Value: Exposed},
 }
 
-// Media types of answers.
 const (
 	MediaJSON    = "application/json"
 	MediaProblem = "application/problem+json"
 )
 
-// Empty returns an answer without a body.
 func Empty(status int, cache string) *turn.Response {
 	return &turn.Response{Status: status, Header: []turn.Header{{Name: "cache-control", Value: cache}}}
 }
 
-// JSON returns a response with a body.
 func JSON(status int, mediaType, cache string, body []byte) *turn.Response {
 	header := []turn.Header{{Name: "content-type", Value: mediaType}, {Name: "cache-control", Value: cache}}
 	return &turn.Response{Status: status, Header: header, Body: body}
@@ -157,10 +154,8 @@ func writeCapped(w *jsondoc.Writer, name string, entries []string, most int) {
 // Kit lists the paths of the programs that check a receipt or a record without the service.
 var Kit = []string{"/verify/verify.py", "/verify/verify.mjs"}
 
-// KitMember is the member of an answer that links Kit.
 const KitMember = "verify_kit"
 
-// WriteKit writes KitMember.
 func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
 	if t.Embedded {
 		return
@@ -186,7 +181,6 @@ func StoreFailed(t *turn.Turn, failure turn.Failure) *turn.Response {
 // StoreRetry is the Retry-After of a store that has failed, in seconds.
 const StoreRetry = 30
 
-// RetryLater returns a problem with a Retry-After in seconds.
 func RetryLater(t *turn.Turn, p *ProblemType, detail string, seconds int64) *turn.Response {
 	r := Problem(t, p, detail, nil, nil)
 	r.Set("retry-after", strconv.FormatInt(seconds, 10))
@@ -202,7 +196,6 @@ func Unfinished(t *turn.Turn) *turn.Response {
 	return Problem(t, Internal, detail, nil, nil)
 }
 
-// Action is an entry of next_actions.
 type Action struct {
 	Rel  string `json:"rel" doc:"Relation of the target to this answer."`
 	Href string `json:"href" format:"uri" doc:"Absolute address of the target."`
@@ -218,6 +211,15 @@ func WriteActions(t *turn.Turn, w *jsondoc.Writer, pairs ...string) {
 		w.Close('}')
 	}
 	w.Close(']')
+}
+
+// WriteStatus writes the HTTP status of a fetch, or null without an answer.
+func WriteStatus(w *jsondoc.Writer, name string, r *turn.Result) {
+	if r.Failure != turn.None {
+		w.Raw(name, "null")
+		return
+	}
+	w.Int(name, int64(r.Status))
 }
 
 func writeTrailer(t *turn.Turn, w *jsondoc.Writer) {

@@ -10,7 +10,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Funnel is the answer of the suite funnel.
 type Funnel struct {
 	Selftest  string `json:"selftest" enum:"funnel" doc:"The suite."`
 	TestedURL string `json:"tested_url" format:"uri" doc:"The tested host, which is the host of this request."`
@@ -19,7 +18,6 @@ type Funnel struct {
 	Verdict   string `json:"verdict" doc:"Result in words, with every failed step and the reason."`
 }
 
-// Step is one call of the funnel.
 type Step struct {
 	N       int    `json:"n" doc:"Number of the step, from 1."`
 	Call    string `json:"call" doc:"The call."`
@@ -104,7 +102,7 @@ func runFunnel(t *turn.Turn) *turn.Response {
 			w.Open('{')
 			w.Int("n", int64(i+1))
 			w.Str("call", name)
-			writeStatus(w, "status", r)
+			respond.WriteStatus(w, "status", r)
 			w.Bool("ok", fault == "")
 			w.Str("checked", s.checked())
 			w.Int("ms", r.Millis)

@@ -48,21 +48,18 @@ type MCP struct {
 	Head            string   `json:"upstream_body_head" doc:"The first characters of the endpoint's answer."`
 }
 
-// ServerInfo is an MCP server's description of itself.
 type ServerInfo struct {
 	Name    string `json:"name" doc:"Name."`
 	Title   string `json:"title" doc:"Title."`
 	Version string `json:"version" doc:"Version."`
 }
 
-// Tool is a tool in tools/list.
 type Tool struct {
 	Name        string       `json:"name" doc:"Name."`
 	Title       string       `json:"title" doc:"Title."`
 	Annotations *Annotations `json:"annotations" doc:"Hints, or null."`
 }
 
-// Annotations are the hints of a tool.
 type Annotations struct {
 	ReadOnly    *bool `json:"readOnlyHint" doc:"The tool only reads."`
 	Destructive *bool `json:"destructiveHint" doc:"The tool may destroy something."`
@@ -70,7 +67,6 @@ type Annotations struct {
 	OpenWorld   *bool `json:"openWorldHint" doc:"The tool deals with the outside world."`
 }
 
-// Prompt is a prompt in prompts/list.
 type Prompt struct {
 	Name      string   `json:"name" doc:"Name."`
 	Title     string   `json:"title" doc:"Title."`
@@ -117,7 +113,7 @@ func runMCP(t *turn.Turn) *turn.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) {
 		w.Str("selftest", mcpName)
 		w.Str("tested_url", t.Origin()+protocol.Path)
-		writeStatus(w, "upstream_status", &answered)
+		respond.WriteStatus(w, "upstream_status", &answered)
 		w.Bool("upstream_ok", len(r.faults) == 0)
 		w.Str("transport_note", transportNote)
 		r.writeServer(w)

@@ -5,7 +5,6 @@ package selftest
 
 import (
 	"anteroom/edge/input"
-	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 )
@@ -24,7 +23,6 @@ const (
 	mcpName    = "mcp"
 )
 
-// The fields of a self-test.
 var (
 	suite = input.Field{
 		Name: "suite", Type: input.Name, Values: []string{funnelName, mcpName}, QueryOnly: true,
@@ -61,14 +59,6 @@ func call(t *turn.Turn, method, target, body string) turn.Fetch {
 			turn.Header{Name: "accept", Value: respond.MediaJSON + ", text/event-stream"})
 	}
 	return f
-}
-
-func writeStatus(w *jsondoc.Writer, name string, r *turn.Result) {
-	if r.Failure != turn.None {
-		w.Raw(name, "null")
-		return
-	}
-	w.Int(name, int64(r.Status))
 }
 
 func unanswered(r *turn.Result) string {
