@@ -36,33 +36,31 @@ const (
 
 const maxAnswer = 4096 // bytes read of an endpoint's answer
 
-// The fields of a firing.
 var (
 	fire = input.Field{Name: "fire", Type: input.Name, Values: []string{"1"}, QueryOnly: true, Example: `"1"`}
 
 	Fields = []input.Field{fire}
 )
 
-// Chosen reports whether a query asks to fire.
 func Chosen(in *input.Input) bool { return in.Sent(&fire) }
 
 // Report is the response to a request that does not fire, or may not on this host.
 type Report struct {
-	Signal    string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, otherwise blocked."`
-	Detail    string   `json:"detail" doc:"Status in words."`
-	KeyFile   *string  `json:"key_file" format:"uri" doc:"The address of the checked key file; null if the service has no key."`
-	URLs      []string `json:"urls" doc:"The addresses in the sitemap, which a firing submits."`
-	Endpoints []string `json:"endpoints" doc:"The search-index endpoints that a firing submits to."`
-	Submitted *int     `json:"submitted,omitempty" doc:"0 if a firing was requested and this host does not fire."`
-	Ignored   []string `json:"ignored_fields,omitempty" total:"true" doc:"Sent names that are not fields."`
+	Signal        string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, otherwise blocked."`
+	Detail        string   `json:"detail" doc:"Status in words."`
+	KeyFile       *string  `json:"key_file" format:"uri" doc:"The address of the checked key file; null if the service has no key."`
+	URLs          []string `json:"urls" doc:"The addresses in the sitemap, which a firing submits."`
+	Endpoints     []string `json:"endpoints" doc:"The search-index endpoints that a firing submits to."`
+	Submitted     *int     `json:"submitted,omitempty" doc:"0 if a firing was requested and this host does not fire."`
+	IgnoredFields []string `json:"ignored_fields,omitempty" total:"true" doc:"Sent names that are not fields."`
 }
 
 // Fired is the response to a firing that at least one endpoint accepted.
 type Fired struct {
-	Signal  string `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
-	Detail  string `json:"detail" doc:"Status in words."`
-	Outcome `flat:"true"`
-	Ignored []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
+	Signal        string `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
+	Detail        string `json:"detail" doc:"Status in words."`
+	Outcome       `flat:"true"`
+	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
 // Failure holds the members of the problem of a firing without a submission.
@@ -71,7 +69,6 @@ type Failure struct {
 	Outcome `flat:"true"`
 }
 
-// Outcome holds the members that Fired and Failure share.
 type Outcome struct {
 	Submitted  int          `json:"submitted" doc:"Number of submitted addresses, 0 if no endpoint accepted them."`
 	AcceptedBy []string     `json:"accepted_by" doc:"The endpoints that accepted them."`
@@ -81,7 +78,6 @@ type Outcome struct {
 	FiredAt    string       `json:"fired_at" format:"date-time" doc:"Time of the request that fired."`
 }
 
-// Submission is the answer of one endpoint.
 type Submission struct {
 	Endpoint string `json:"endpoint" format:"uri" doc:"Address."`
 	Status   *int   `json:"status" doc:"HTTP status of its answer; null without one."`
@@ -263,11 +259,7 @@ func outcomeOf(t *turn.Turn, fault string, answers []turn.Result) (o outcome) {
 		}
 		results.Open('{')
 		results.Str("endpoint", endpoint)
-		if r.Failure == turn.None {
-			results.Int("status", int64(r.Status))
-		} else {
-			results.Raw("status", "null")
-		}
+		respond.WriteStatus(&results, "status", r)
 		results.Bool("accepted", taken)
 		results.Str("detail", describe(r))
 		results.Close('}')
