@@ -45,7 +45,6 @@ const (
 	minted   = "mint" // the member action of a mint's answer
 )
 
-// The fields of a mint, and of a verification.
 var (
 	agentName  = input.Field{Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`}
 	ownerEmail = input.Field{Name: "owner_email", Type: input.Email, Example: `"owner@example.org"`}
@@ -59,7 +58,6 @@ var (
 // Chosen reports whether a body has verify, even a null.
 func Chosen(in *input.Input) bool { return in.Member(verify.Name).Kind != jsondoc.Absent }
 
-// Minted is the response to a mint: a receipt.
 type Minted struct {
 	Action           string   `json:"action" enum:"mint" doc:"The action."`
 	ReceiptSpec      string   `json:"receipt_spec" doc:"Identifier of the receipt format."`
@@ -80,7 +78,6 @@ type Minted struct {
 	IgnoredFields    []string `json:"ignored_fields" total:"true" doc:"Names in the query, which a POST does not read; for an MCP tool, unknown arguments."`
 }
 
-// Verdict is the response to a verification.
 type Verdict struct {
 	Action        string   `json:"action" enum:"verify" doc:"The action, which stores nothing."`
 	Valid         bool     `json:"valid" doc:"True only when all three checks pass. It is not an identity, a reputation or an authorization."`

@@ -29,14 +29,7 @@ func mint(t *testing.T, h *edgetest.Fake, body string) map[string]any {
 	return edgetest.Decode(t, r)
 }
 
-type verdict struct {
-	Valid, FieldsMatch, HashOK bool
-	SignatureOK                *bool
-	Key, Verdict               string
-	Problems                   []string
-}
-
-func verify(t *testing.T, h *edgetest.Fake, r map[string]any) (v verdict) {
+func verify(t *testing.T, h *edgetest.Fake, r map[string]any) (v receipt.Verdict) {
 	t.Helper()
 	sent, err := json.Marshal(map[string]any{"verify": r})
 	if err != nil {
@@ -45,17 +38,16 @@ func verify(t *testing.T, h *edgetest.Fake, r map[string]any) (v verdict) {
 	return verifyText(t, h, string(sent))
 }
 
-func verifyText(t *testing.T, h *edgetest.Fake, sent string) (v verdict) {
+func verifyText(t *testing.T, h *edgetest.Fake, sent string) (v receipt.Verdict) {
 	t.Helper()
 	answer := h.Do("POST", "/api/receipt", sent)
 	if answer.Status != 200 {
 		t.Fatalf("verify: %d %s", answer.Status, answer.Body)
 	}
-	var got receipt.Verdict
-	if err := json.Unmarshal(answer.Body, &got); err != nil {
+	if err := json.Unmarshal(answer.Body, &v); err != nil {
 		t.Fatal(err)
 	}
-	return verdict{got.Valid, got.FieldsMatch, got.HashOK, got.SignatureOK, got.CheckedKey, got.Verdict, got.Problems}
+	return v
 }
 
 // canonicalOf rebuilds the canonical string of a receipt from its fields.
@@ -75,27 +67,9 @@ func word(b *bool) string {
 	return map[bool]string{true: "true", false: "false"}[*b]
 }
 
-// A fresh receipt is valid. The published recipe suffices to verify it: the fields in order, their
-// hash, the signature.
-func TestRecipe(t *testing.T) {
-	h := edgetest.NewFake(t)
-	r := mint(t, h, `{"owner_email":"owner@example.org","note":"a \"note\"\twith <tags> & é"}`)
-	if v := verify(t, h, r); !v.Valid || len(v.Problems) != 0 || v.Key != edgetest.PublicKey(edgetest.Key) || h.Statements != nil {
-		t.Errorf("%+v, stored %v", v, h.Statements)
-	}
-	rebuilt := canonicalOf(r)
-	if r["canonical"] != rebuilt || r["payload_sha256"] != sha256.HexOf(rebuilt) {
-		t.Errorf("canonical %s\nrebuilt %s", r["canonical"], rebuilt)
-	}
-	signature, err := base64.StdEncoding.DecodeString(r["signature"].(string))
-	if err != nil || !ed25519.Verify(edgetest.Key.Public().(ed25519.PublicKey), []byte(rebuilt), signature) {
-		t.Error("the signature does not verify")
-	}
-}
-
 // What a host mints, says and verifies follows from its key and from what the content publishes.
 func TestKeyStates(t *testing.T) {
-	ours, other, retired := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(ed25519.NewKeyFromSeed(make([]byte, 32))), edgetest.PublicKey(edgetest.RetiredKey)
+	ours, retired := edgetest.PublicKey(edgetest.Key), edgetest.PublicKey(edgetest.RetiredKey)
 	signed := mint(t, edgetest.NewFake(t), "{}")
 	for _, test := range []struct {
 		name, host, content string
@@ -106,10 +80,8 @@ func TestKeyStates(t *testing.T) {
 		valid               bool // whether a receipt that the key of the host signed is valid
 	}{
 		{"the published key", ours, ours, false, signing.Live, "true", "live: ", ours, true},
-		{"a key that is not published", ours, "", false, signing.Unpublished, "true", "live: .* do not publish$", ours, true},
 		{"no key", "", "", false, signing.None, "false", "hash-committed only: no signing key", "", false},
 		{"a published key that is missing", "", ours, false, signing.Missing, "false", "hash-committed only: this host lacks", ours, true},
-		{"another key", ours, other, false, signing.Foreign, "", "out of order: .* differs", other, false},
 		{"a retired key", retired, "", false, signing.Foreign, "", "out of order: .* differs", retired, false},
 		{"a faulty key", "", ours, true, signing.Faulty, "", "out of order: .* cannot be used", ours, true},
 		{"a faulty key that is not published", "", "", true, signing.Faulty, "", "out of order: .* cannot be used", "", false},
@@ -140,7 +112,7 @@ func TestKeyStates(t *testing.T) {
 			case r.Status != 200 || fmt.Sprint(answer["signed"]) != test.minted || answer["public_key_b64"] != key || answer["signing_status"] != spec["signing_status"] || r.Log != "":
 				t.Errorf("%d %s, log %q", r.Status, r.Body, r.Log)
 			}
-			if v := verify(t, h, signed); v.Valid != test.valid || v.Key != test.checked {
+			if v := verify(t, h, signed); v.Valid != test.valid || v.CheckedKey != test.checked {
 				t.Errorf("%+v", v)
 			}
 			if test.minted == "" {
@@ -153,17 +125,20 @@ func TestKeyStates(t *testing.T) {
 	}
 }
 
-func TestSignFailure(t *testing.T) {
+// A signature that cannot be checked is no verdict.
+func TestVerifyFailure(t *testing.T) {
 	h := edgetest.NewFake(t)
-	h.Fail = map[string]turn.Failure{"sign": turn.Unavailable}
-	if r := h.Do("POST", "/api/receipt", ""); r.Status != 500 {
-		t.Errorf("status %d", r.Status)
-	}
-	r := mint(t, edgetest.NewFake(t), "")
+	r := mint(t, h, "")
 	h.Fail = map[string]turn.Failure{"verify": turn.Timeout}
 	sent, _ := json.Marshal(map[string]any{"verify": r})
 	if r := h.Do("POST", "/api/receipt", string(sent)); r.Status != 500 {
-		t.Errorf("status %d", r.Status)
+		t.Errorf("%d %s", r.Status, r.Body)
+	}
+	keyless := edgetest.Snapshot()
+	keyless.CurrentKey, h.Host.PublicKey, r["public_key_b64"] = "", "", ""
+	h.Edge = edgetest.Load(t, keyless)
+	if v := verify(t, h, r); v.Valid || v.CheckedKey != "" || !slices.Contains(v.Problems, "this host publishes no key to check the signature against") {
+		t.Errorf("%+v", v)
 	}
 }
 
@@ -194,12 +169,6 @@ func TestVerdicts(t *testing.T) {
 		{"a field edited", func(r map[string]any) { r["agent_name"] = "eve" }, "false true true", "TAMPERED", "edited after minting"},
 		{"canonical edited", func(r map[string]any) { r["canonical"] = strings.Replace(r["canonical"].(string), "ada", "eve", 1) }, "false false false", "TAMPERED", "does not match canonical"},
 		{"hash edited", func(r map[string]any) { r["payload_sha256"] = strings.Repeat("0", 64) }, "true false true", "TAMPERED", "does not match canonical"},
-		{"all edited alike", func(r map[string]any) {
-			s := r["signature"]
-			r["agent_name"] = "eve"
-			sign(r, stranger)
-			r["signature"] = s
-		}, "true true false", "TAMPERED or forged", "was not made by"},
 		{"a stranger's receipt", func(r map[string]any) { sign(r, stranger); r["public_key_b64"] = edgetest.PublicKey(stranger) }, "true true false", "Not valid: the receipt names a key", "not a key that this host publishes"},
 		{"a clock that is ahead", at("2026-11-20T12:05:00Z", edgetest.Key), "true true true", "Valid", ""},
 		{"the first second of a retired key", at("2026-01-01T00:00:00Z", edgetest.RetiredKey), "true true true", "Valid", ""},
@@ -222,24 +191,15 @@ func TestVerdicts(t *testing.T) {
 		{"an empty e-mail hash", func(r map[string]any) { r["owner_email_sha256"] = "" }, "false true true", "TAMPERED", "owner_email_sha256 must not be empty"},
 		{"canonical missing", func(r map[string]any) { delete(r, "canonical") }, "false false false", "TAMPERED", "canonical is missing"},
 		{"signed a text", func(r map[string]any) { r["signed"] = "true" }, "true true true", "Valid", "signed must not be a string"},
-		{"signed empty", func(r map[string]any) { r["signed"] = "" }, "true true true", "Valid", "signed must not be empty"},
 		{"a member added", func(r map[string]any) { r["reputation"] = "high" }, "true true true", "Valid", "reputation is not a member of a receipt"},
-		{"programs of a stranger", func(r map[string]any) { r["verify_kit"] = []string{"https://evil.example/verify.py"} }, "true true true", "Valid", "run none of them"},
 		{"a program too many", func(r map[string]any) { r["verify_kit"] = append(r["verify_kit"].([]any), "https://evil.example/") }, "true true true", "Valid", "run none of them"},
-		{"no programs", func(r map[string]any) { delete(r, "verify_kit") }, "true true true", "Valid", ""},
 		{"the action left out", func(r map[string]any) { delete(r, "action") }, "true true true", "Valid", "action is missing"},
-		{"another action", func(r map[string]any) { r["action"] = "verify" }, "true true true", "Valid", "action is verify"},
-		{"the signature null, nothing to check", func(r map[string]any) { r["signature"], r["signed"] = nil, false }, "true true null", "Hash intact", "not signed, so there was no signature to check"},
 		{"the signature with stray bits", func(r map[string]any) {
 			s := r["signature"].(string) // the last digit before the padding has four bits that mean nothing
 			const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 			last := strings.IndexByte(digits, s[85])
 			r["signature"] = s[:85] + string(digits[last+1]) + "=="
 		}, "true true false", "TAMPERED or forged", "64 bytes"},
-		{"a registration", func(r map[string]any) {
-			delete(r, "receipt_spec")
-			r["registration"] = map[string]any{"agent_name": "x"}
-		}, "false true null", "Not a receipt: this is the answer to a registration", "a receipt is missing: this is"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := edgetest.NewFake(t)
@@ -285,37 +245,5 @@ func TestEveryByteCounts(t *testing.T) {
 	}
 	if !verify(t, h, r).Valid {
 		t.Fatal("the receipt itself is not valid")
-	}
-}
-
-// A host that has never had a key cannot check any signature, and says so.
-func TestNoKey(t *testing.T) {
-	h, s := edgetest.NewFake(t), edgetest.Snapshot()
-	h.Host.PublicKey, s.CurrentKey, s.RetiredKeys = "", "", nil
-	h.Edge = edgetest.Load(t, s)
-	v := verify(t, h, mint(t, edgetest.NewFake(t), "{}"))
-	if v.Valid || v.Key != "" || v.SignatureOK == nil || *v.SignatureOK {
-		t.Errorf("checked against no key: %+v", v)
-	}
-}
-
-// A retired key counts for a receipt that names it, whether there is a current key or not.
-func TestRetiredKeyAlone(t *testing.T) {
-	h, s := edgetest.NewFake(t), edgetest.Snapshot()
-	h.Key, h.Host.PublicKey = edgetest.RetiredKey, edgetest.PublicKey(edgetest.RetiredKey)
-	s.CurrentKey, s.RetiredKeys = h.Host.PublicKey, nil
-	h.Edge = edgetest.Load(t, s)
-	named, unnamed := mint(t, h, "{}"), mint(t, h, "{}")
-	unnamed["public_key_b64"] = ""
-	s = edgetest.Snapshot()
-	for _, hosts := range []string{"", edgetest.PublicKey(edgetest.Key)} {
-		h.Host.PublicKey, s.CurrentKey = hosts, ""
-		h.Edge = edgetest.Load(t, s)
-		if v := verify(t, h, named); !v.Valid || v.Key != s.RetiredKeys[0].PublicKey {
-			t.Errorf("with the key %q: %+v", hosts, v)
-		}
-		if v := verify(t, h, unnamed); v.Valid || v.Key != hosts {
-			t.Errorf("with the key %q, unnamed: %+v", hosts, v)
-		}
 	}
 }
