@@ -11,7 +11,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// The paths of the checks.
 const (
 	Live  = "/healthz" // 200
 	Ready = "/readyz"  // 200 if the service can do its work, else 503
@@ -21,7 +20,6 @@ const (
 // writes.
 const KeepSeconds = 5
 
-// The values of failing in a 503.
 const (
 	Store     = "store"     // it takes no write, or is not the verified one
 	Key       = "key"       // receipts are not signed with the published key
@@ -34,7 +32,6 @@ const (
 	Version  = "content_version"
 )
 
-// The check of the documents.
 const (
 	maxManifest = 256 << 10
 	timeout     = 5000 // milliseconds
@@ -46,7 +43,6 @@ var try = `INSERT INTO health (id, written_at) VALUES (1, ?)
 ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at
 WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-1) + ` AND excluded.written_at`
 
-// IsPath reports whether a path is Live or Ready.
 func IsPath(path string) bool { return path == Live || path == Ready }
 
 // Answer responds to a request to Live or Ready. keyOK is signing.KeyState.OK.

@@ -22,7 +22,6 @@ const (
 	MinimumAllocation = 5
 )
 
-// Fault codes that only a charter has.
 const (
 	OverCap           = "over_cap"
 	UnknownPosition   = "unknown_position"
@@ -36,7 +35,6 @@ const SeatForm = "<agent_name>:<allocation>"
 // Positions lists the positions in canonical order. A roster has each exactly once.
 var Positions = []string{"rainmaker", "operator", "verifier", "scout", "treasurer"}
 
-// The fields of a charter.
 var (
 	OrgName = input.Field{
 		Name: "org_name", Type: input.Name, Required: true, Min: 3, Max: 40, Example: `"Tern & Co"`,
@@ -66,7 +64,6 @@ var (
 	Fields = []input.Field{OrgName, commissioner, roster, record.OwnerEmail}
 )
 
-// Answer is the response to a charter.
 type Answer struct {
 	Chartered        bool    `json:"chartered" doc:"True: the charter is recorded. False on a dry run."`
 	Charter          Charter `json:"charter" doc:"The charter as filed."`
@@ -77,7 +74,6 @@ type Answer struct {
 	record.Members `flat:"true"`
 }
 
-// Charter is a charter as filed.
 type Charter struct {
 	OrgName         string  `json:"org_name" doc:"As sent."`
 	Commissioner    *string `json:"commissioner" doc:"As sent; null when absent."`
@@ -87,14 +83,12 @@ type Charter struct {
 	Cap             int     `json:"cap" doc:"The cap, in credit units."`
 }
 
-// Seat is an entry of a roster.
 type Seat struct {
 	Position   string `json:"position" doc:"One of the five positions."`
 	AgentName  string `json:"agent_name" doc:"As sent."`
 	Allocation int    `json:"allocation" doc:"Allocation in credit units."`
 }
 
-// File records a charter.
 func File(t *turn.Turn, in *input.Input) *turn.Response {
 	name, head, email := in.Text(&OrgName), in.Text(&commissioner), in.Text(&record.OwnerEmail)
 	seats, total := readRoster(in)
