@@ -3,8 +3,6 @@ package edge_test
 import (
 	"go/ast"
 	"go/token"
-	"io/fs"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -123,24 +121,9 @@ func words(text string) []string {
 func testedWords(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	for _, folder := range []string{"cmd", "edge", "generator", "build"} {
-		err := fs.WalkDir(os.DirFS(".."), folder, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				if err == nil && (slices.Contains([]string{"node_modules", "cache", "out"}, entry.Name()) || name == "build/bundle") {
-					return fs.SkipDir
-				}
-				return err
-			}
-			if strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") || strings.Contains(name, "/transcripts/") {
-				text, err := os.ReadFile("../" + name)
-				all.WriteString(" " + strings.Join(words(string(text)), " ") + " ")
-				return err
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+	tested := func(name string) bool {
+		return strings.HasSuffix(name, "_test.go") || strings.Contains(name, "/testdata/") || strings.Contains(name, "/transcripts/")
 	}
+	walk(t, tested, func(_ string, text []byte) { all.WriteString(" " + strings.Join(words(string(text)), " ") + " ") })
 	return all.String()
 }
