@@ -37,7 +37,6 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 // calls it once.
 func (e *Edge) Prerender() { e.api.Prerender() }
 
-// Handle returns the outcome of a request's turn.
 func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	path, _, _ := strings.Cut(t.Request.Target, "?")

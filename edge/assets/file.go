@@ -9,7 +9,6 @@ import (
 	"os"
 )
 
-// File is one published document.
 type File struct {
 	Path      string // with its leading slash: "/scoreboard/2026-11-20.json"
 	MediaType string // Content-Type; "" for the CDN's own configuration files

@@ -22,7 +22,6 @@ const (
 	MaxLine  = 2000 // characters
 )
 
-// Headers are the rules of a _headers file, in order.
 type Headers []rule
 
 type rule struct {
@@ -95,7 +94,6 @@ func (all Headers) Apply(path string, h http.Header) {
 	}
 }
 
-// Of returns the headers that the rules set for a path.
 func (all Headers) Of(path string) http.Header {
 	h := http.Header{}
 	all.Apply(path, h)

@@ -7,10 +7,7 @@
 //	JSON.stringify(Object.fromEntries(keys.map(k => [k, o[k]])))
 //	json.dumps({k: o[k] for k in keys}, separators=(',', ':'), ensure_ascii=False)
 //
-// payload_sha256 is the lower-case hexadecimal SHA-256 of its UTF-8 bytes. An example of both:
-//
-//	{"commitment":"waitlist-canon-v0","agent_name":"ledger-lark","pubkey":"MCowBQYDK2VwAyEA"}
-//	77ff836e72c2a7c5eea90d7abdb0980eb334511dcf7701879b0b224fddd08f7c
+// payload_sha256 is the lower-case hexadecimal SHA-256 of its UTF-8 bytes.
 package canon
 
 import "anteroom/edge/jsondoc"
@@ -33,7 +30,6 @@ func Registration(agentName, pubkey string) string {
 	return string(w.Buf)
 }
 
-// Seat is one entry of a charter's roster.
 type Seat struct {
 	Position   string
 	AgentName  string

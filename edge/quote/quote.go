@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// The beginnings of quoted lines.
 const (
 	Mark = "> "
 	More = ">+" // continues a line that is too wide for a mail

@@ -23,7 +23,6 @@ const (
 	Faulty                      // the host's key cannot be used
 )
 
-// KeyStateOf returns the state of a host's key.
 func KeyStateOf(host *turn.HostInfo, s *snapshot.Snapshot) KeyState {
 	switch {
 	case host.KeyFault:

@@ -74,7 +74,6 @@ type Key struct {
 // ContractPrefix and the ID of an endpoint or an operation are the ID of its contract.
 const ContractPrefix = "contract:"
 
-// JSON is the JSON text of one object or array.
 type JSON []byte
 
 // BaseURL returns the address of the canonical host, without a final slash.
@@ -110,7 +109,6 @@ func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 	w.Str("host_note", note)
 }
 
-// Encode returns the text of a snapshot.
 func (s *Snapshot) Encode() []byte {
 	var w jsondoc.Writer
 	w.Open('{')

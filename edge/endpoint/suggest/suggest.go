@@ -17,7 +17,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// The fields of a suggestion.
 var (
 	suggestion = input.Field{
 		Name: "suggestion", Type: input.Text, Required: true, Min: 10, Max: 4000, Aliases: []string{"message"},
@@ -37,7 +36,6 @@ var (
 
 const withContact = "with_contact" // filed_as of a suggestion with a contact
 
-// Answer is the response to a suggestion.
 type Answer struct {
 	Filed         bool     `json:"filed" doc:"True: the operator's inbox has it. False on a dry run."`
 	FiledAs       string   `json:"filed_as" enum:"anonymous,with_contact" doc:"Whether a contact was sent with it."`
@@ -144,7 +142,6 @@ func unreachable(t *turn.Turn, detail string) *turn.Response {
 	return respond.Problem(t, respond.RelayUnreachable, detail, nil, nil)
 }
 
-// KindSecurity is the kind of a report of a vulnerability.
 const KindSecurity = "security"
 
 func kindOf(text string) string {

@@ -11,7 +11,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// The fields of a registration.
 var (
 	agentName = input.Field{
 		Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`,
@@ -25,7 +24,6 @@ var (
 	AnyOf  = []string{agentName.Name, pubkey.Name}
 )
 
-// Answer is the response to a registration.
 type Answer struct {
 	Converted        bool         `json:"converted" doc:"True: the registration is recorded. False on a dry run. It is not a verified conversion: the scoreboard counts it once a person has verified it."`
 	Canonical        string       `json:"canonical" doc:"The canonical string of the registration."`
@@ -37,13 +35,11 @@ type Answer struct {
 	NextActions    []respond.Action `json:"next_actions" doc:"Next links."`
 }
 
-// Registration holds the committed fields of a registration.
 type Registration struct {
 	AgentName *string `json:"agent_name" doc:"As sent; null when absent."`
 	Pubkey    *string `json:"pubkey" doc:"As sent; null when absent. It proves only that it was sent."`
 }
 
-// Register records a registration.
 func Register(t *turn.Turn, in *input.Input) *turn.Response {
 	name, key, email := in.Text(&agentName), in.Text(&pubkey), in.Text(&record.OwnerEmail)
 	if !in.Sent(&agentName) && !in.Sent(&pubkey) {
