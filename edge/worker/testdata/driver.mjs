@@ -5,7 +5,7 @@
 //   {"load": TEXT}                      {"frame": facts, "fault": "…"}; what follows is called with this snapshot
 //   {"call": ENTRY, "frame": turn}      {"frame": outcome, "changed": n, "stack": n, "memory": n}, or {"trap": "…"}
 //   {"encode": TURN}                    {"frame": turn}
-//   {"outcome": FRAME}                  {"value": what is read of it, "misread": [its beginnings that are read too]}
+//   {"outcome": FRAME}                  {"value": what is read of it}
 //
 // changed is where memory that is not a stack differs from what it was before the call, -1 for nowhere; stack is how
 // much of it was used, memory how much there is.
@@ -78,14 +78,7 @@ function answer(request) {
     }
   }
   if (request.encode) return { frame: encodeTurn(request.encode) };
-  const frame = request.outcome, misread = [];
-  for (let n = 0; n < frame.length; n++) {
-    try {
-      decodeOutcome(frame.subarray(0, n));
-      misread.push(n);
-    } catch {}
-  }
-  return { value: decodeOutcome(frame), misread };
+  return { value: decodeOutcome(request.outcome) };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

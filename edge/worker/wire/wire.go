@@ -1,5 +1,5 @@
 // Package wire encodes turns and their outcomes for the WebAssembly module. One function for each
-// type both writes and reads it: see codec.
+// type of a turn both writes and reads it: see codec.
 //
 // Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text"
 // is bytes in UTF-8; "list of x" is a u32 count and so many x. "fields" is a text of header fields,
@@ -65,9 +65,9 @@ import (
 var ErrFrame = errors.New("decode frame: truncated, too long, or with an invalid value")
 
 const (
-	kindNull, kindInteger, kindText, valueKinds                                  = 0, 1, 2, 3
-	kindResponse, kindEffects, outcomeKinds                                      = 0, 1, 2
-	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit, effectKinds = 0, 1, 2, 3, 4, 5, 6
+	kindNull, kindInteger, kindText, valueKinds                     = 0, 1, 2, 3
+	kindResponse, kindEffects                                       = 0, 1
+	kindExec, kindRelay, kindFetch, kindSign, kindVerify, kindLimit = 0, 1, 2, 3, 4, 5
 )
 
 // The fewest bytes of a text and of a result bound how many items a frame can have.
@@ -98,7 +98,7 @@ func DecodeTurn(frame []byte) (*turn.Turn, error) {
 // AppendOutcome appends an outcome.
 func AppendOutcome(b []byte, o turn.Outcome) []byte {
 	c := codec{frame: b}
-	c.outcome(&o)
+	c.outcome(o)
 	return c.frame
 }
 
@@ -124,17 +124,14 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	}
 	common := respond.CommonHeaders
 	c.fields(&common)
-	c.text(&s.CanonicalHost)
-	c.text(&s.ApexHost)
+	c.texts(&s.CanonicalHost, &s.ApexHost)
 	limited, seconds, ready := s.WritesPerMinute > 0, health.KeepSeconds, health.Ready
 	c.flag(&limited)
-	c.text(&s.Service)
-	c.text(&s.RelayFrom)
-	c.text(&s.RelayTo)
+	c.texts(&s.Service, &s.RelayFrom, &s.RelayTo)
 	failed := &turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}
-	c.outcome(&turn.Outcome{Response: respond.Unfinished(failed)})
+	c.outcome(turn.Outcome{Response: respond.Unfinished(failed)})
 	c.text(&messages)
-	c.outcome(&turn.Outcome{Response: unfinished})
+	c.outcome(turn.Outcome{Response: unfinished})
 	c.text(&ready)
 	c.u32(&seconds)
 	return c.frame
@@ -148,15 +145,12 @@ func (c *codec) turn(t *turn.Turn) {
 	} else {
 		c.frame = append(c.frame, t.Entropy[:]...)
 	}
-	c.text(&r.Method)
-	c.text(&r.Target)
-	c.text(&r.Host)
+	c.texts(&r.Method, &r.Target, &r.Host)
 	c.fields(&r.Header)
 	c.bytes(&r.Body)
 	c.flag(&r.Incomplete)
 	list(c, &h.Extra, minText, (*codec).text)
-	c.text(&h.Client)
-	c.text(&h.PublicKey)
+	c.texts(&h.Client, &h.PublicKey)
 	c.flag(&h.KeyFault)
 	c.flag(&h.Limiter)
 	c.u32(&h.Port)
@@ -201,95 +195,53 @@ func (c *codec) value(v *any) {
 	}
 }
 
-func (c *codec) outcome(o *turn.Outcome) {
-	kind := byte(kindEffects)
-	if o.Response != nil {
-		kind = kindResponse
-	}
-	if c.kind(&kind, outcomeKinds); kind == kindEffects {
+func (c *codec) outcome(o turn.Outcome) {
+	r := o.Response
+	if r == nil {
+		c.frame = append(c.frame, kindEffects)
 		list(c, &o.Effects, 1, (*codec).effect)
 		return
 	}
-	if c.reads {
-		o.Response = &turn.Response{}
-	}
-	c.response(o.Response)
-}
-
-func (c *codec) response(r *turn.Response) {
+	c.frame = append(c.frame, kindResponse)
 	c.u32(&r.Status)
 	c.fields(&r.Header)
 	c.bytes(&r.Body)
 	c.text(&r.Log)
 	c.flag(&r.Deliver)
-	list(c, &r.Observed, 2*minText, func(c *codec, o *turn.Observation) {
-		c.text(&o.Client)
-		c.text(&o.Kind)
-	})
+	list(c, &r.Observed, 2*minText, func(c *codec, o *turn.Observation) { c.texts(&o.Client, &o.Kind) })
 }
 
 func (c *codec) effect(e *turn.Effect) {
-	kind := kindOf(*e)
-	switch c.kind(&kind, effectKinds); kind {
-	case kindExec:
-		as(c, e, func(x *turn.Exec) {
-			list(c, &x.Statements, 2*minText, func(c *codec, s *turn.Statement) {
-				c.text(&s.SQL)
-				c.values(&s.Args)
-			})
+	switch e := (*e).(type) {
+	case turn.Exec:
+		c.frame = append(c.frame, kindExec)
+		list(c, &e.Statements, 2*minText, func(c *codec, s *turn.Statement) {
+			c.text(&s.SQL)
+			c.values(&s.Args)
 		})
-	case kindRelay:
-		as(c, e, func(x *turn.Relay) {
-			c.text(&x.Message.ID)
-			c.text(&x.Message.List)
-			c.text(&x.Message.Subject)
-			c.text(&x.Message.Text)
-			c.text(&x.Message.After)
-		})
-	case kindFetch:
-		as(c, e, func(x *turn.Fetch) {
-			c.flag(&x.Self)
-			c.text(&x.Method)
-			c.text(&x.URL)
-			c.fields(&x.Header)
-			c.bytes(&x.Body)
-			c.u32(&x.MaxBytes)
-			c.u32(&x.TimeoutMillis)
-			c.u32(&x.ShareSeconds)
-		})
-	case kindSign:
-		as(c, e, func(x *turn.Sign) { c.bytes(&x.Message) })
-	case kindVerify:
-		as(c, e, func(x *turn.Verify) {
-			c.bytes(&x.Message)
-			c.bytes(&x.PublicKey)
-			c.bytes(&x.Signature)
-		})
-	case kindLimit:
-		as(c, e, func(x *turn.Limit) { c.text(&x.Key) })
-	}
-}
-
-func kindOf(e turn.Effect) byte {
-	switch e.(type) {
 	case turn.Relay:
-		return kindRelay
+		c.frame = append(c.frame, kindRelay)
+		c.texts(&e.Message.ID, &e.Message.List, &e.Message.Subject, &e.Message.Text, &e.Message.After)
 	case turn.Fetch:
-		return kindFetch
+		c.frame = append(c.frame, kindFetch)
+		c.flag(&e.Self)
+		c.texts(&e.Method, &e.URL)
+		c.fields(&e.Header)
+		c.bytes(&e.Body)
+		c.u32(&e.MaxBytes)
+		c.u32(&e.TimeoutMillis)
+		c.u32(&e.ShareSeconds)
 	case turn.Sign:
-		return kindSign
+		c.frame = append(c.frame, kindSign)
+		c.bytes(&e.Message)
 	case turn.Verify:
-		return kindVerify
+		c.frame = append(c.frame, kindVerify)
+		c.bytes(&e.Message)
+		c.bytes(&e.PublicKey)
+		c.bytes(&e.Signature)
 	case turn.Limit:
-		return kindLimit
-	}
-	return kindExec
-}
-
-func as[T turn.Effect](c *codec, e *turn.Effect, code func(*T)) {
-	x, _ := (*e).(T)
-	if code(&x); c.reads {
-		*e = x
+		c.frame = append(c.frame, kindLimit)
+		c.text(&e.Key)
 	}
 }
 
@@ -369,6 +321,12 @@ func (c *codec) text(s *string) {
 		*s = string(c.take(n))
 	} else {
 		c.frame = append(c.frame, *s...)
+	}
+}
+
+func (c *codec) texts(all ...*string) {
+	for _, s := range all {
+		c.text(s)
 	}
 }
 
