@@ -1,7 +1,6 @@
 package native
 
 import (
-	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -101,6 +100,9 @@ func TestDelivery(t *testing.T) {
 		},
 	})
 	h.store.Exec(one("INSERT INTO outbox (record_id, kind, created_at, next_try_at) VALUES ('old', 'k', 0, 0)"))
+	if h.deliveryPause <= 0 || h.deliveryPause >= time.Minute { // which records retry promises
+		t.Errorf("it looks every %v", h.deliveryPause)
+	}
 	address, stop := serve(t, h)
 	for calls.Load() == 0 { // at the start, and it panics
 		time.Sleep(time.Millisecond)
@@ -122,38 +124,3 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestDeliveryComesBack: the delivery looks into the outbox again and again, in less than the
-// minute that records retry promises.
-func TestDeliveryComesBack(t *testing.T) {
-	looks := make(chan bool)
-	h, _ := open(t, Config{}, fake{
-		handle: func(*turn.Turn) turn.Outcome { return text(200, "") },
-		deliver: func(*turn.Turn) turn.Outcome {
-			looks <- true
-			return text(204, "")
-		},
-	})
-	if h.deliveryPause <= 0 || h.deliveryPause >= time.Minute {
-		t.Errorf("it looks every %v", h.deliveryPause)
-	}
-	h.deliveryPause = time.Millisecond
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan bool)
-	go func() { h.deliver(ctx); close(ended) }()
-	for range 3 {
-		select {
-		case <-looks:
-		case <-time.After(10 * time.Second):
-			t.Fatal("it does not look again")
-		}
-	}
-	stop()
-	for {
-		select {
-		case <-looks:
-			continue
-		case <-ended:
-		}
-		break
-	}
-}

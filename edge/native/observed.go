@@ -34,7 +34,8 @@ func (h *Host) observe(observed []turn.Observation) {
 	}
 	if t.day != day {
 		t.day, t.named = day, map[string]bool{}
-		named := turn.SQL("SELECT DISTINCT client FROM observed WHERE day = ?", day) // before a restart
+		named := turn.SQL("SELECT DISTINCT client FROM observed WHERE day = ? AND client NOT IN ('', ?)",
+			day, records.OtherClients) // before a restart
 		if rows, err := h.store.Read(context.Background(), named); err == nil {
 			for _, row := range rows[0] {
 				t.named[turn.Text(row[0])] = true

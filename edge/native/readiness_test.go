@@ -1,9 +1,7 @@
 package native
 
 import (
-	"database/sql"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -15,10 +13,7 @@ import (
 	"anteroom/edge/assets"
 	"anteroom/edge/edgetest"
 	"anteroom/edge/native/metrics"
-	"anteroom/edge/native/sqlite"
 	"anteroom/edge/native/static"
-	"anteroom/edge/snapshot"
-	"anteroom/edge/turn"
 )
 
 // manifestOf are documents of which the manifest names a content.
@@ -69,82 +64,16 @@ func TestReadinessIsKept(t *testing.T) {
 	if at := written(); at != edgetest.Now {
 		t.Errorf("written again at %v", at)
 	}
-	if r := h.store.Exec(one("DROP TABLE health")); r.Failure != turn.None {
-		t.Fatal(r.Failure)
-	}
+	put(t, h.store, "DROP TABLE health")
 	ready("GET", whole)
 	mu.Lock()
 	now = now.Add(time.Second)
 	mu.Unlock()
 	ready("GET", failing)
-	if answer := raw(t, address, "GET /healthz HTTP/1.1\r\nHost: 192.0.2.7\r\n\r\n"); answer.StatusCode != 200 {
-		t.Errorf("the service is not live: %d", answer.StatusCode)
-	}
-}
-
-// New content is checked at once.
-func TestReadinessOfANewContent(t *testing.T) {
-	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
-	address, _ := serve(t, h)
-	get := func() (int, string) {
-		answer, err := http.Get("http://" + address + "/readyz")
-		must(t, err)
-		return answer.StatusCode, bodyOf(answer)
-	}
-	if status, text := get(); status != 200 {
-		t.Errorf("%d %s", status, text)
-	}
-	changed := *edgetest.Snapshot()
-	changed.Version = "0123456789abcdef"
-	for _, c := range []struct {
-		published *snapshot.Snapshot
-		documents *static.Documents
-		want      string
-	}{
-		{&changed, manifestOf(t, "0123456789ab"), `"status":"ok","content":"0123456789ab"`},
-		{&changed, manifestOf(t, "test"), `"failing":["documents"]`},
-		{&changed, nil, `"failing":["documents"]`},
-	} {
-		must(t, h.Publish(c.published, c.documents))
-		if _, text := get(); !strings.Contains(text, c.want) {
-			t.Errorf("%s, want %s", text, c.want)
-		}
-	}
-}
-
-// While another process has the database locked, callers and checks of readiness are refused when
-// their patience ends. What was refused is never written.
-func TestLockedStore(t *testing.T) {
-	before := sqlite.Patience
-	t.Cleanup(func() { sqlite.Patience = before })
-	sqlite.Patience = 20 * time.Millisecond
-	h, _ := open(t, Config{Key: edgetest.Key, Documents: manifestOf(t, "test")}, fake{})
-	address, _ := serve(t, h)
-	other, err := sql.Open("sqlite", h.store.Name())
-	must(t, err)
-	defer other.Close()
-	other.SetMaxOpenConns(1)
-	if _, err := other.Exec("PRAGMA busy_timeout = 10000; BEGIN EXCLUSIVE"); err != nil {
-		t.Fatal(err)
-	}
-	asked := func(request, want string) {
-		t.Helper()
-		answer := raw(t, address, request)
-		if text := fmt.Sprint(answer.StatusCode, " ", bodyOf(answer)); !strings.Contains(text, want) {
-			t.Errorf("%s: %s", request, text)
-		}
-	}
-	const host = " HTTP/1.1\r\nHost: www.example.org\r\n\r\n"
-	asked("GET /api/waitlist?agent_name=ada"+host, "nothing was recorded")
-	asked("GET /readyz"+host, `"failing":["store"]`)
-	if _, err := other.Exec("ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	sqlite.Patience = 10 * time.Second
-	asked("GET /api/waitlist?agent_name=bo"+host, `"recorded":true`)
-	if n := count(t, h.store, "registrations"); n != 1 {
-		t.Errorf("%d registrations, want 1", n)
-	}
+	// New content is checked at once.
+	put(t, h.store, "CREATE TABLE health (id INTEGER PRIMARY KEY, written_at INTEGER)")
+	must(t, h.Publish(edgetest.Snapshot(), manifestOf(t, "another")))
+	ready("GET", strings.Replace(failing, "store", "documents", 1))
 }
 
 // Where the log of the database is removed, the host takes no write and is not ready. At a clean

@@ -89,56 +89,35 @@ func TestSlowMailServer(t *testing.T) {
 // TestShutdownOfRelays: at the end of the server the relays under way get as much time as the
 // requests, and are then cut off.
 func TestShutdownOfRelays(t *testing.T) {
-	suggestion := func(t *testing.T) (h *Host, log *lockedBuffer, server *smtptest.Server, stop func() error) {
-		server = smtptest.Start(t, smtptest.Properties{Hold: make(chan struct{})})
-		h, log = relayHost(t, server, fake{})
-		h.relayPause = 10 * time.Millisecond
+	for _, late := range []bool{false, true} {
+		server := smtptest.Start(t, smtptest.Properties{Hold: make(chan struct{})})
+		h, log := relayHost(t, server, fake{})
+		h.relayPause = 10 * time.Millisecond // which is for requests
+		register(t, h, "ada")
 		address, stop := serve(t, h)
+		<-server.Scanning // of the delivery
 		suggest(t, address)
 		<-server.Scanning
-		return h, log, server, stop
-	}
-	delivery := func(t *testing.T) (h *Host, log *lockedBuffer, server *smtptest.Server, stop func() error) {
-		server = smtptest.Start(t, smtptest.Properties{Hold: make(chan struct{})})
-		h, log = relayHost(t, server, fake{})
-		h.relayPause = time.Nanosecond // which is for requests
-		register(t, h, "ada")
-		_, stop = serve(t, h)
-		<-server.Scanning
-		return h, log, server, stop
-	}
-	for what, begin := range map[string]func(t *testing.T) (*Host, *lockedBuffer, *smtptest.Server, func() error){"suggestion": suggestion, "delivery": delivery} {
-		t.Run(what+" in time", func(t *testing.T) {
-			h, log, server, stop := begin(t)
-			ended := make(chan error)
-			go func() { ended <- stop() }()
-			select {
-			case err := <-ended:
-				t.Fatalf("the server did not wait: %v, %s", err, log)
-			case <-time.After(100 * time.Millisecond):
-			}
-			close(server.Hold)
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-			if rows := query(t, h, states); len(rows) == 1 && rows[0] != "delivered|null|1|null" || len(rows) == 0 && !strings.Contains(log.String(), "arrived late") {
-				t.Errorf("%v, log %s", rows, log)
-			}
-		})
-		t.Run(what+" too late", func(t *testing.T) {
-			h, log, server, stop := begin(t)
+		if late {
 			h.shutdownTimeout = 50 * time.Millisecond
-			rescue := time.AfterFunc(10*time.Second, func() { close(server.Hold) })
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
-			if rows := query(t, h, states); len(rows) == 1 && !strings.HasPrefix(rows[0], "pending|{") || strings.Count(log.String(), "not known whether") != 1 {
-				t.Errorf("%v, log %s", rows, log)
-			}
-			if rescue.Stop() {
-				close(server.Hold)
-			}
-		})
+		} else {
+			time.AfterFunc(100*time.Millisecond, func() { close(server.Hold) })
+		}
+		rescue := time.AfterFunc(10*time.Second, func() { close(server.Hold) })
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if rescue.Stop() && late {
+			close(server.Hold)
+		}
+		state, arrived, unknown := "delivered|null|1|null", 1, 0
+		if late {
+			state, arrived, unknown = "pending|{", 0, 2
+		}
+		rows, text := query(t, h, states), log.String()
+		if !strings.HasPrefix(rows[0], state) || strings.Count(text, "arrived late") != arrived || strings.Count(text, "not known whether") != unknown {
+			t.Errorf("late: %t: %v, log %s", late, rows, text)
+		}
 	}
 }
 

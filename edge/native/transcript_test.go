@@ -5,7 +5,6 @@ import (
 
 	"anteroom/edge/edgetest"
 	"anteroom/edge/snapshot"
-	"anteroom/edge/turn"
 )
 
 // TestTranscripts: the host holds the conversations that every host must hold, over TCP.
@@ -19,17 +18,6 @@ func TestSameCalls(t *testing.T) {
 	counts := "SELECT (SELECT count(*) FROM registrations) || (SELECT count(*) FROM contacts) || (SELECT count(*) FROM outbox) || (SELECT count(*) FROM suggestions)"
 	if rows := query(t, h, counts); rows[0] != "1111" {
 		t.Errorf("registrations, addresses, messages and suggestions: %s", rows[0])
-	}
-}
-
-// TestSignatures: the host checks signatures as Wycheproof's Ed25519 cases demand.
-func TestSignatures(t *testing.T) {
-	h, _ := open(t, Config{}, fake{})
-	for _, c := range edgetest.Signatures(t) {
-		verify := turn.Verify{Message: c.Message, PublicKey: c.PublicKey, Signature: c.Signature}
-		if r := h.performOne(h.site.Load(), verify, h.sendMail); r.OK != c.Valid || r.Failure != turn.None {
-			t.Errorf("case %d: %+v, want %t", c.ID, r, c.Valid)
-		}
 	}
 }
 
