@@ -43,8 +43,6 @@ func query(t *testing.T, h *Host, sql string) (rows []string) {
 	return rows
 }
 
-const states = "SELECT state, payload, CAST(tries AS TEXT), lease FROM outbox ORDER BY id"
-
 // TestWake: an address that an answer has left in the outbox wakes the delivery, also where a batch
 // left it.
 func TestWake(t *testing.T) {
@@ -123,4 +121,3 @@ func TestDelivery(t *testing.T) {
 		t.Error("the panic is not in the log")
 	}
 }
-
