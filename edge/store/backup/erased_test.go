@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"anteroom/edge/native/disk"
 	"anteroom/edge/native/sqlite"
 	"anteroom/edge/store/records"
 )
@@ -31,8 +32,10 @@ func TestErasedStaysErased(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	restoring := ""
 	restored := func(file, folder string, lists []string, left ...string) {
 		t.Helper()
+		restoring = folder
 		c, err := Restore(t.Context(), file, folder, lists...)
 		if err != nil || c.Erased != int64(3-len(left)) {
 			t.Fatalf("%+v, %v", c, err)
@@ -48,7 +51,13 @@ func TestErasedStaysErased(t *testing.T) {
 	first := filepath.Join(backups, "first.db")
 	s.backUp(first)
 	synced := map[string]bool{}
-	watch(t, func(f *os.File) { synced[f.Name()] = true })
+	watch(t, func(f *os.File) {
+		synced[f.Name()] = true
+		_, err := os.Stat(filepath.Join(restoring, sqlite.FileName))
+		if f.Name() == filepath.Join(restoring, ErasedName) && err == nil {
+			t.Error("the database is in place before the list of erasures")
+		}
+	})
 	erase("a")
 	if !synced[filepath.Join(data, ErasedName)] || !synced[data] {
 		t.Errorf("not all of the list is on the disk: %v", synced)
@@ -64,8 +73,8 @@ func TestErasedStaysErased(t *testing.T) {
 	s.Close()
 	must(t, os.Remove(s.path))
 	restored(first, data, nil, "c")
-	if ids, err := ReadErased(data); err != nil || len(ids) != 2 {
-		t.Errorf("%q, %v", ids, err)
+	if ids, err := ReadErased(data); err != nil || len(ids) != 2 || disk.Private(filepath.Join(data, ErasedName)) != nil {
+		t.Errorf("%q, %v, or others can read the list", ids, err)
 	}
 	if entries, _ := os.ReadDir(backups); len(entries) != 3 {
 		t.Errorf("beside the backups: %v", entries)
