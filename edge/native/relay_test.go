@@ -74,8 +74,8 @@ func TestSlowMailServer(t *testing.T) {
 			if len(contents) != 1 {
 				t.Fatalf("%d messages were sent", len(contents))
 			}
-			_, id, _ := strings.Cut(contents[0], "\r\nrecord: ")
-			id, _, _ = strings.Cut(id, "\r\n")
+			_, id, _ := strings.Cut(contents[0], "\nrecord: ")
+			id, _, _ = strings.Cut(id, "\n")
 			if _, line, _ := strings.Cut(text, late); id == "" || !strings.Contains(strings.SplitN(line, "\n", 2)[0], "message="+id) {
 				t.Errorf("the log does not name the message %q: %s", id, text)
 			}

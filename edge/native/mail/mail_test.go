@@ -5,7 +5,6 @@ import (
 	"mime"
 	"mime/quotedprintable"
 	netmail "net/mail"
-	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,11 +119,5 @@ func TestOpen(t *testing.T) {
 		if _, err := Open(address, ""); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v, want %q", address, err, want)
 		}
-	}
-	if u, _ := url.Parse("smtp://u:secret@h"); strings.Contains(u.Redacted(), "secret") {
-		t.Error("the password is shown")
-	}
-	if relay, err := Open("smtp://127.0.0.1:1?tls=none", ""); err != nil || sent(t, relay) != "dial tcp 127.0.0.1:1: connect: connection refused" {
-		t.Errorf("nobody listens: %v", err)
 	}
 }

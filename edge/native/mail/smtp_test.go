@@ -35,32 +35,21 @@ func TestSMTP(t *testing.T) {
 			map[string]string{"MAIL": "550 5.7.1 <bounces@anteroom.example>: may not; see https://h.example/?id=bounces%40anteroom.example"},
 			"MAIL FROM: 550 5.7.1 <address>: may not; see <address>",
 		},
-		"refuses the address": {map[string]string{"RCPT": "550 operator@anteroom.example unknown"}, "RCPT TO: 550 <address> unknown"},
-		"refuses the name at last": {
-			map[string]string{"RCPT": "504 5.5.2 <vm>: Helo command rejected: need fully-qualified hostname"},
-			"RCPT TO: 504 5.5.2 <vm>: Helo command rejected: need fully-qualified hostname",
-		},
+		"refuses the address":       {map[string]string{"RCPT": "550 operator@anteroom.example unknown"}, "RCPT TO: 550 <address> unknown"},
 		"defers DATA":               {map[string]string{"DATA": "451 4.3.2 later"}, "DATA: 451 4.3.2 later"},
 		"refuses DATA":              {map[string]string{"DATA": "554 5.5.1 no"}, "DATA: 554 5.5.1 no of this message 554"},
-		"takes DATA for done":       {map[string]string{"DATA": "250 ok"}, "DATA: 250 ok"},
 		"refuses the content":       {map[string]string{".": "554 5.7.1 spam of operator@anteroom.example"}, "end of DATA: 554 5.7.1 spam of <address> of this message 554"},
 		"refuses in odd letters":    {map[string]string{".": "552 \x1b[31mvoll\xff\tPostf\u00e4cher"}, "end of DATA: 552 ?[31mvoll? Postf?cher of this message 552"},
 		"refuses at length":         {map[string]string{".": "552 " + strings.Repeat("a", 300)}, "end of DATA: 552 " + strings.Repeat("a", 183) + " of this message 552"},
 		"defers the content":        {map[string]string{".": "450-4.7.1 wait\r\n450 4.7.1 a while"}, "end of DATA: 450 4.7.1 wait 4.7.1 a while"},
-		"answers an end with a go":  {map[string]string{".": "354 go"}, "unknown: end of DATA: 354 go"},
 		"answers an end with words": {map[string]string{".": "well done"}, "unknown: end of DATA: broke off"},
 		"closes after DATA":         {map[string]string{".": ""}, "unknown: end of DATA: broke off"},
 		"hangs after DATA":          {map[string]string{".": "hang"}, "unknown: end of DATA: timed out"},
 		"closes at once":            {map[string]string{"greeting": ""}, "greeting: broke off (port 465 wants smtps://)"},
-		"refuses to talk":           {map[string]string{"greeting": "554 no"}, "greeting: 554 no"},
 		"hangs at the start":        {map[string]string{"greeting": "hang"}, "greeting: timed out (port 465 wants smtps://)"},
 		"refuses EHLO and HELO":     {map[string]string{"EHLO": "550 need a name", "HELO": "502 no"}, helo + ": 550 need a name"},
 		"hangs before DATA":         {map[string]string{"DATA": "hang"}, "DATA: timed out"},
-		"closes before DATA":        {map[string]string{"DATA": ""}, "DATA: broke off"},
 		"greets without end":        {map[string]string{"greeting": "220 " + strings.Repeat("a", maxReplies)}, "greeting: broke off (port 465 wants smtps://)"},
-		"offers without end":        {map[string]string{"EHLO": strings.Repeat("250-extension\r\n", 20_000) + "250 ok"}, helo + ": broke off"},
-		"ends without end":          {map[string]string{".": "250 " + strings.Repeat("a", maxReplies)}, "unknown: end of DATA: broke off"},
-		"does not offer login":      {map[string]string{"user": "u:p@"}, "AUTH: not offered: got none" + known},
 		"offers login in the clear": {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH PLAIN LOGIN"}, "AUTH: not offered: got PLAIN LOGIN" + known},
 		"offers other logins":       {map[string]string{"user": "u:p@", "EHLO": "250-test\r\n250 AUTH XOAUTH2 OAUTHBEARER"}, "AUTH: not offered: got XOAUTH2 OAUTHBEARER" + known},
 	} {
@@ -84,7 +73,7 @@ func TestSMTP(t *testing.T) {
 				t.Errorf("logged in by %q", logins)
 			}
 			// Whoever was refused leaves with a goodbye.
-			if last := commands[max(0, len(commands)-1):]; strings.Contains(name, "refuses") && name != "refuses to talk" && !slices.Equal(last, []string{"QUIT"}) {
+			if last := commands[max(0, len(commands)-1):]; strings.Contains(name, "refuses") && !slices.Equal(last, []string{"QUIT"}) {
 				t.Errorf("the last command is %q", last)
 			}
 		})
@@ -124,7 +113,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-var content = strings.ReplaceAll(`Auto-Submitted: auto-generated
+const content = `Auto-Submitted: auto-generated
 Date: Mon, 21 Sep 2026 14:13:20 +0000
 List-Id: <contacts.www.anteroom.example>
 MIME-Version: 1.0
@@ -138,7 +127,7 @@ Content-Type: text/plain; charset=UTF-8
 
 caf=C3=A9
 .
-`, "\n", "\r\n")
+`
 
 // authority writes the certificate of a server into a file.
 func authority(t *testing.T, server *httptest.Server) string {
@@ -165,14 +154,12 @@ func TestTLS(t *testing.T) {
 	}{
 		"TLS":                             {"smtps", authorities, smtptest.Properties{TLS: certified.TLS, Implicit: true}, ""},
 		"TLS, an unknown certificate":     {"smtps", "", smtptest.Properties{TLS: certified.TLS, Implicit: true}, "TLS: " + untrusted},
-		"TLS, a wrong password":           {"smtps", authorities, smtptest.Properties{TLS: certified.TLS, Implicit: true, Replies: map[string]string{"AUTH": "535 5.7.8 user unknown"}}, "AUTH: 535 5.7.8 user unknown"},
 		"no TLS where it begins":          {"smtps", authorities, smtptest.Properties{}, "TLS: not spoken by the server"},
 		"STARTTLS":                        {"smtp", authorities, smtptest.Properties{TLS: certified.TLS}, ""},
 		"STARTTLS, if there is":           {"smtp", "tls=opportunistic&" + authorities, smtptest.Properties{TLS: certified.TLS}, ""},
 		"STARTTLS, unknown certificate":   {"smtp", "", smtptest.Properties{TLS: certified.TLS}, "STARTTLS: " + untrusted},
 		"STARTTLS refused":                {"smtp", authorities, smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"STARTTLS": "454 4.7.0 not now"}}, "STARTTLS: 454 4.7.0 not now"},
 		"STARTTLS stripped":               {"smtp", authorities, smtptest.Properties{Replies: stripped}, "STARTTLS: not offered"},
-		"STARTTLS stripped, asked for":    {"smtp", "tls=mandatory&" + authorities, smtptest.Properties{Replies: stripped}, "STARTTLS: not offered"},
 		"STARTTLS stripped, if there was": {"smtp", "tls=opportunistic&" + authorities, smtptest.Properties{Replies: stripped}, "AUTH: not offered: got PLAIN" + known},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +192,7 @@ func TestSMTPTimes(t *testing.T) {
 // Check goes as far as a message would, and finds what would keep one from being sent. It sends
 // none, and leaves nothing begun.
 func TestCheck(t *testing.T) {
-	all := []string{"EHLO www.anteroom.example", "MAIL FROM:<bounces@anteroom.example>", "RCPT TO:<operator@anteroom.example>", "RCPT TO:<bounces@anteroom.example>", "RSET", "QUIT"}
+	all := []string{"EHLO www.anteroom.example", "MAIL FROM:<bounces@anteroom.example>", "RCPT TO:<operator@anteroom.example>", "RCPT TO:<bounces@anteroom.example>", "RSET"}
 	for name, c := range map[string]struct {
 		replies map[string]string
 		said    int // how many of all commands, before QUIT
@@ -213,39 +200,22 @@ func TestCheck(t *testing.T) {
 	}{
 		"all is well":           {nil, 5, ""},
 		"closes instead of bye": {map[string]string{"QUIT": ""}, 5, ""},
-		"refuses the name":      {map[string]string{"EHLO": "550 no", "HELO": "550 no"}, 2, "EHLO www.anteroom.example: 550 no"},
 		"refuses the sender":    {map[string]string{"MAIL": "553 5.7.1 not owned by user"}, 2, "MAIL FROM: 553 5.7.1 not owned by user"},
-		"refuses the recipient": {map[string]string{"RCPT": "450 4.2.0 Greylisted"}, 3, "RCPT TO: 450 4.2.0 Greylisted"},
 		"refuses bounces":       {map[string]string{"RCPT TO:<bounces@anteroom.example>": "550 5.1.1 User unknown"}, 4, "bounces: RCPT TO: 550 5.1.1 User unknown"},
-		"hangs":                 {map[string]string{"greeting": "hang"}, -1, "greeting: timed out (port 465 wants smtps://)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			server := smtptest.Start(t, smtptest.Properties{Replies: c.replies})
-			timeout := 10 * time.Second
-			if name == "hangs" {
-				timeout = hasty
+			got, want := "", c.want
+			err := Check(t.Context(), "smtp://"+server.Address+"?tls=none", mailSnapshot, 10*time.Second)
+			if err != nil {
+				got, want = err.Error(), "mail server "+server.Address+": "+want
 			}
-			err := Check(t.Context(), "smtp://"+server.Address+"?tls=none", mailSnapshot, timeout)
-			switch {
-			case c.want == "" && err != nil:
-				t.Error(err)
-			case c.want != "" && (err == nil || err.Error() != "mail server "+server.Address+": "+c.want):
-				t.Errorf("%v, want %s", err, c.want)
-			}
-			if errors.Is(err, ErrBounces) != (name == "refuses bounces") {
-				t.Errorf("%v is about bounces: %v", err, errors.Is(err, ErrBounces))
+			if got != want || errors.Is(err, ErrBounces) != (name == "refuses bounces") {
+				t.Errorf("%v, want %s", err, want)
 			}
 			server.Left()
 			commands, _, contents := server.Got()
-			var want []string
-			if c.said > 0 {
-				want = append(slices.Clone(all[:c.said]), "QUIT")
-			}
-			if name == "refuses the name" {
-				want[1] = "HELO www.anteroom.example"
-			}
-			if !slices.Equal(commands, want) || len(contents) > 0 {
+			if want := append(slices.Clone(all[:c.said]), "QUIT"); !slices.Equal(commands, want) || len(contents) > 0 {
 				t.Errorf("said %q, want %q; %d contents", commands, want, len(contents))
 			}
 		})
@@ -253,20 +223,13 @@ func TestCheck(t *testing.T) {
 	certified := httptest.NewTLSServer(nil) // for its certificate
 	defer certified.Close()
 	server := smtptest.Start(t, smtptest.Properties{TLS: certified.TLS, Replies: map[string]string{"AUTH": "535 5.7.8 wrong p@ss of user"}})
-	if err := Check(t.Context(), "smtp://user:p%40ss@"+server.Address+"?ca="+authority(t, certified), mailSnapshot, time.Minute); err == nil ||
-		err.Error() != "mail server "+server.Address+": AUTH: 535 5.7.8 wrong <address> of user" {
-		t.Errorf("a wrong password: %v", err)
-	}
 	for address, want := range map[string]string{
-		"127.0.0.1:1": "dial tcp 127.0.0.1:1: connect: connection refused", "no host:25": "dial tcp: lookup no host: no such host",
+		"user:p%40ss@" + server.Address + "?ca=" + authority(t, certified): "AUTH: 535 5.7.8 wrong <address> of user",
+		"user:p%40ss@127.0.0.1:1": "mail server 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused",
+		"u:secret@h?tls=maybe":    `got tls="maybe"`,
 	} {
-		if _, err := (&smtpRelay{address: address, timeout: time.Second}).open(t.Context(), "h"); err == nil || err.Error() != want {
-			t.Errorf("nobody there: %v, want %s", err, want)
-		}
-	}
-	for _, address := range []string{"", "none", "maildir:x", "smtp://u:secret@h?tls=maybe", "smtp://u:secret@"} {
-		if err := Check(t.Context(), address, mailSnapshot, time.Second); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", address, err)
+		if err := Check(t.Context(), "smtp://"+address, mailSnapshot, time.Minute); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %s", address, err, want)
 		}
 	}
 }

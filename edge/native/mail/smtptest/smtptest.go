@@ -1,11 +1,11 @@
-// Package smtptest is a mail server for tests, as strict as the protocol allows.
+// Package smtptest is a mail server for tests.
 package smtptest
 
 import (
-	"bufio"
 	"crypto/tls"
 	"io"
 	"net"
+	"net/textproto"
 	"slices"
 	"strings"
 	"sync"
@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Server refuses lines of more than 1,000 octets or without CRLF, content that is not dot-stuffed
-// or not ASCII (RFC 5321, sections 4.5.2 and 4.5.3.1), and commands in a wrong order.
+// Server refuses commands in a wrong order.
 type Server struct {
 	Properties
 	Address string // host and port
@@ -46,7 +45,7 @@ type Properties struct {
 type session struct {
 	*Server
 	conn  net.Conn
-	lines *bufio.Reader
+	text  *textproto.Conn
 	ended chan struct{}
 }
 
@@ -114,43 +113,27 @@ func (s *Server) Got() (commands, logins, contents []string) {
 	return slices.Clone(s.commands), slices.Clone(s.logins), slices.Clone(s.contents)
 }
 
-func (s *session) answer(command, usual string) bool {
+func (s *session) answer(command, usual string) (reply string) {
 	reply, special := s.Replies[command]
 	if !special {
 		reply = usual
 	}
 	if reply == "hang" {
-		io.Copy(io.Discard, s.lines) // until the client gives up
-		return false
+		io.Copy(io.Discard, s.text.R) // until the client gives up
+		return ""
 	}
 	io.WriteString(s.conn, reply+"\r\n")
-	return reply != ""
-}
-
-func (s *session) line(limit int) (line, wrong string, err error) {
-	if line, err = s.lines.ReadString('\n'); err != nil {
-		return "", "", err
-	}
-	text, ended := strings.CutSuffix(line, "\r\n")
-	switch {
-	case len(line) > limit:
-		wrong = "500 5.5.2 line too long"
-	case !ended || strings.Contains(text, "\r"):
-		wrong = "500 5.5.2 bare CR or LF"
-	case strings.ContainsFunc(text, func(r rune) bool { return r > 0x7e }):
-		wrong = "500 5.6.0 not ASCII"
-	}
-	return text, wrong, nil
+	return reply
 }
 
 func (s *session) talk() {
-	if s.Implicit {
+	secure, expected := s.Implicit, "MAIL"
+	if secure {
 		s.conn = tls.Server(s.conn, s.TLS)
 	}
-	s.lines = bufio.NewReader(s.conn)
-	secure, expected := s.Implicit, "MAIL"
-	for goOn := s.answer("greeting", "220 test"); goOn; {
-		line, wrong, err := s.line(512)
+	s.text = textproto.NewConn(s.conn)
+	for reply := s.answer("greeting", "220 test"); reply != ""; {
+		line, err := s.text.ReadLine()
 		if err != nil {
 			return
 		}
@@ -163,80 +146,54 @@ func (s *session) talk() {
 			s.logins = append(s.logins, line)
 		}
 		s.mu.Unlock()
+		usual := "250 ok"
 		switch {
-		case wrong != "":
-			goOn = s.answer("", wrong)
-		case command == "EHLO" && s.TLS != nil && !secure:
-			goOn = s.answer("EHLO", "250-test\r\n250-ENHANCEDSTATUSCODES\r\n250 STARTTLS")
 		case command == "EHLO" && secure:
-			goOn = s.answer("EHLO", "250-test\r\n250-ENHANCEDSTATUSCODES\r\n250 AUTH PLAIN")
-		case command == "EHLO":
-			goOn = s.answer("EHLO", "250-test\r\n250 ENHANCEDSTATUSCODES")
+			usual = "250-test\r\n250 AUTH PLAIN"
+		case command == "EHLO" && s.TLS != nil:
+			usual = "250-test\r\n250 STARTTLS"
 		case command == "STARTTLS" && s.TLS != nil:
-			if goOn = s.answer("STARTTLS", "220 go"); s.Replies["STARTTLS"] == "" {
-				s.conn = tls.Server(s.conn, s.TLS)
-				s.lines, secure = bufio.NewReader(s.conn), true
-			}
+			usual = "220 go"
 		case command == "AUTH":
-			goOn = s.answer("AUTH", "235 2.7.0 welcome")
-		case command == "RSET":
-			expected = "MAIL"
-			goOn = s.answer("RSET", "250 ok")
+			usual = "235 2.7.0 welcome"
 		case command == "QUIT":
 			s.answer("QUIT", "221 bye")
 			return
-		case command == expected && command == "MAIL":
+		case command == "EHLO", command == "RSET":
+			expected = "MAIL"
+		case command == "MAIL" && expected == "MAIL":
 			expected = "RCPT"
-			goOn = s.answer("MAIL", "250 ok")
-		case command == "RCPT" && (expected == "RCPT" || expected == "DATA"):
+		case command == "RCPT" && expected != "MAIL":
 			expected = "DATA"
 			if _, special := s.Replies[line]; special {
 				command = line
 			}
-			goOn = s.answer(command, "250 ok")
-		case command == expected && command == "DATA":
-			expected = "MAIL"
-			reply, special := s.Replies["DATA"]
-			if goOn = s.answer("DATA", "354 go"); goOn && (!special || reply[:1] == "3") {
-				if goOn, err = s.content(); err != nil {
-					return
+		case command == "DATA" && expected == "DATA":
+			usual, expected = "354 go", "MAIL"
+		default:
+			usual = "503 5.5.1 bad sequence of commands"
+		}
+		reply = s.answer(command, usual)
+		switch {
+		case command == "STARTTLS" && reply == usual && s.TLS != nil:
+			s.conn = tls.Server(s.conn, s.TLS)
+			s.text, secure = textproto.NewConn(s.conn), true
+		case command == "DATA" && strings.HasPrefix(reply, "3"):
+			content, err := s.text.ReadDotBytes()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.contents = append(s.contents, string(content))
+			s.mu.Unlock()
+			s.Scanning <- struct{}{}
+			if s.Hold != nil {
+				select {
+				case <-s.Hold:
+				case <-s.over:
 				}
 			}
-		default:
-			goOn = s.answer(command, "503 5.5.1 bad sequence of commands")
+			reply = s.answer(".", "250 2.0.0 queued")
 		}
 	}
-}
-
-func (s *session) content() (goOn bool, err error) {
-	var content strings.Builder
-	verdict := "250 2.0.0 queued"
-	for {
-		line, wrong, err := s.line(1000)
-		if err != nil {
-			return false, err
-		}
-		if line == "." && wrong == "" {
-			break
-		}
-		text, dotted := strings.CutPrefix(line, ".")
-		if wrong == "" && dotted && !strings.HasPrefix(text, ".") {
-			wrong = "500 5.6.0 no dot-stuffing"
-		}
-		if wrong != "" {
-			verdict = wrong
-		}
-		content.WriteString(text + "\r\n")
-	}
-	s.mu.Lock()
-	s.contents = append(s.contents, content.String())
-	s.mu.Unlock()
-	s.Scanning <- struct{}{}
-	if s.Hold != nil {
-		select {
-		case <-s.Hold:
-		case <-s.over:
-		}
-	}
-	return s.answer(".", verdict), nil
 }
