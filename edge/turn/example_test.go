@@ -33,23 +33,3 @@ func ExampleRun() {
 	// asked for [{Key:192.0.2.1}]
 	// 200 hello
 }
-
-// The loop of a host in longhand.
-func Example_loop() {
-	current := &turn.Turn{Host: turn.HostInfo{Client: "192.0.2.1"}}
-	for round := range turn.MaxRounds {
-		outcome := greet(current)
-		if len(outcome.Effects) == 0 {
-			fmt.Printf("round %d: %d %s\n", round, outcome.Response.Status, outcome.Response.Body)
-			return
-		}
-		for _, effect := range outcome.Effects {
-			fmt.Printf("round %d: perform %T\n", round, effect)
-			current.Journal = append(current.Journal, turn.Result{OK: false})
-		}
-	}
-	fmt.Println("not finished")
-	// Output:
-	// round 0: perform turn.Limit
-	// round 1: 429 too many
-}

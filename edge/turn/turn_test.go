@@ -45,20 +45,8 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// Get finds a header field by its name, and Set leaves one field of a name.
+// Set leaves one field of a name.
 func TestHeaders(t *testing.T) {
-	r := turn.Request{Header: []turn.Header{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}}
-	if r.Get("a") != "1" || r.Get("b") != "2" || r.Get("c") != "" {
-		t.Errorf("%v", r.Header)
-	}
-	answer := respond.JSON(200, respond.MediaJSON, "no-store", nil)
-	answer.Set("cache-control", "public")
-	answer.Set("etag", "x")
-	answer.Set("etag", "y")
-	want := []turn.Header{{Name: "content-type", Value: respond.MediaJSON}, {Name: "cache-control", Value: "public"}, {Name: "etag", Value: "y"}}
-	if !slices.Equal(answer.Header, want) {
-		t.Errorf("%v", answer.Header)
-	}
 	current := newTurn("localhost")
 	current.SetHeader("a", "1")
 	current.SetHeader("b", "2")
@@ -85,34 +73,6 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// Each effect gets its own result, over any number of rounds, and none is asked for twice.
-func TestDo(t *testing.T) {
-	rounds, asked := 0, 0
-	handle := func(current *turn.Turn) turn.Outcome {
-		rounds++
-		current.Begin(edgetest.Snapshot())
-		two, ok := current.DoAll(turn.Limit{Key: "a"}, turn.Limit{Key: "b"})
-		if !ok {
-			return current.Outcome(nil)
-		}
-		one, ok := current.Do(turn.Limit{Key: "c"})
-		if !ok {
-			return current.Outcome(nil)
-		}
-		return current.Outcome(&turn.Response{Status: int(two[0].Remaining*100 + two[1].Remaining*10 + one.Remaining)})
-	}
-	r := turn.Run(&turn.Turn{}, handle, func(effects []turn.Effect) (results []turn.Result) {
-		for _, e := range effects {
-			asked++
-			results = append(results, turn.Result{OK: true, Remaining: int64(e.(turn.Limit).Key[0] - 'a' + 1)})
-		}
-		return results
-	})
-	if r == nil || r.Status != 123 || rounds != 1 || asked != 3 {
-		t.Errorf("%+v after %d rounds with %d effects", r, rounds, asked)
-	}
-}
-
 // A handler that goes on without a result gets no later one in its place, and no response before
 // all effects are performed, in the order in which it asked.
 func TestIgnoredOK(t *testing.T) {
@@ -121,7 +81,7 @@ func TestIgnoredOK(t *testing.T) {
 		current.Begin(edgetest.Snapshot())
 		stored, _ := current.Do(turn.Exec{Statements: []turn.Statement{{SQL: "INSERT"}}})
 		signed, ok := current.DoAll(turn.Sign{}, turn.Sign{})
-		if ok != (len(current.Journal) == 3) || ok && len(signed) != 2 {
+		if ok != (len(current.Journal) == 3) || ok && fmt.Sprint(signed[0].Status, signed[1].Status) != "202 203" {
 			t.Errorf("after %d results: %v, %t", len(current.Journal), signed, ok)
 		}
 		return current.Outcome(&turn.Response{Status: stored.Status})

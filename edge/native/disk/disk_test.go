@@ -20,6 +20,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// failSyncs has all syncs fail until the end of the test.
+func failSyncs(t *testing.T) {
+	before := Sync
+	t.Cleanup(func() { Sync = before })
+	Sync = func(*os.File) error { return syscall.EIO }
+}
+
 // TestMakeFolder: MakeFolder takes a folder that exists as it is, and refuses anything else in its
 // place.
 func TestMakeFolder(t *testing.T) {
@@ -68,9 +75,7 @@ func TestSynced(t *testing.T) {
 // TestFailedSync: a folder or a file that is not surely on the disk is not told as made.
 func TestFailedSync(t *testing.T) {
 	dir := t.TempDir()
-	before := Sync
-	t.Cleanup(func() { Sync = before })
-	Sync = func(*os.File) error { return syscall.EIO }
+	failSyncs(t)
 	if err := MakeFolder(filepath.Join(dir, "folder")); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a folder: %v", err)
 	}
@@ -80,21 +85,6 @@ func TestFailedSync(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is left: %v", err)
-	}
-}
-
-// TestWriteNew: WriteNew makes a file for this user alone, and keeps what another file holds.
-func TestWriteNew(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	must(t, WriteNew(path, []byte("text")))
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
-	if err := WriteNew(path, []byte("other")); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a second file: %v", err)
-	}
-	if text, _ := os.ReadFile(path); string(text) != "text" {
-		t.Errorf("the file holds %q", text)
 	}
 }
 
@@ -119,9 +109,7 @@ func TestReplace(t *testing.T) {
 	if err := Replace(filepath.Join(dir, "none"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is missing: %v", err)
 	}
-	before := Sync
-	t.Cleanup(func() { Sync = before })
-	Sync = func(*os.File) error { return syscall.EIO }
+	failSyncs(t)
 	if err := Replace(path, []byte("lost")); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a text that is not surely on the disk: %v", err)
 	}
@@ -202,23 +190,9 @@ func TestLentByRoot(t *testing.T) {
 }
 
 // TestLock: a folder that is locked is not locked again until that is closed, and nobody waits for
-// it.
+// it. Then the lock is gone, also while a child process has a copy of its file, as each child has
+// from its fork until its exec.
 func TestLock(t *testing.T) {
-	folder := t.TempDir()
-	first, err := LockFolder(folder)
-	must(t, err)
-	if _, err := LockFolder(folder); !errors.Is(err, ErrLocked) {
-		t.Errorf("locked twice: %v", err)
-	}
-	first.Close()
-	second, err := LockFolder(folder)
-	must(t, err)
-	second.Close()
-}
-
-// TestLockOfChild: a lock that is closed is gone, also while a child process has a copy of its
-// file, as each child has from its fork until its exec.
-func TestLockOfChild(t *testing.T) {
 	folder := t.TempDir()
 	first, err := LockFolder(folder)
 	must(t, err)
@@ -227,6 +201,9 @@ func TestLockOfChild(t *testing.T) {
 	input, err := child.StdinPipe()
 	must(t, err)
 	must(t, child.Start())
+	if _, err := LockFolder(folder); !errors.Is(err, ErrLocked) {
+		t.Errorf("locked twice: %v", err)
+	}
 	must(t, first.Close())
 	second, err := LockFolder(folder)
 	if err != nil {

@@ -30,11 +30,11 @@ func TestParse(t *testing.T) {
 	wrong := bytes.Clone(der)
 	wrong[11]++ // another algorithm
 	for name, text := range map[string]string{
-		"empty": "", "blank": "\n", "short": b64(seed[:31]), "long": b64(append(seed, 1)), "a 64-byte key": b64(want),
-		"a key of the log": "PRIVATE+KEY+www.base.example/log+f00902b2+" + b64(seed), "another algorithm": b64(wrong), "cut PKCS #8": b64(der[:47]), "two line breaks": b64(seed) + "\n\n", "a line break inside": b64(seed)[:20] + "\n" + b64(seed)[20:],
+		"empty": "", "short": b64(seed[:31]), "a 64-byte key": b64(want),
+		"a key of the log": "PRIVATE+KEY+www.base.example/log+f00902b2+" + b64(seed), "another algorithm": b64(wrong), "two line breaks": b64(seed) + "\n\n", "a line break inside": b64(seed)[:20] + "\n" + b64(seed)[20:],
 		"unpadded": base64.RawStdEncoding.EncodeToString(seed), "URL alphabet": base64.URLEncoding.EncodeToString(seed),
-		"a prefix twice": Prefix + Prefix + b64(seed), "a space behind the prefix": Prefix + " " + b64(seed),
-		"stray bits": strings.Replace(b64(seed), "=", "", 1)[:42] + "9=", "hex": strings.Repeat("ab", 32), "a leading space": " " + b64(seed),
+		"a space behind the prefix": Prefix + " " + b64(seed),
+		"stray bits":                strings.Replace(b64(seed), "=", "", 1)[:42] + "9=", "a leading space": " " + b64(seed),
 	} {
 		for _, text := range []string{text, Prefix + text} {
 			if key, err := Parse(text); err == nil || key != nil {

@@ -63,38 +63,24 @@ func TestDocuments(t *testing.T) {
 		body         string
 	}{
 		{"GET", "/", nil, 200, http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"public, max-age=60"}, "X-Content-Type-Options": {"nosniff"}, "Content-Length": {"8"}, "Etag": {etag("/index.html")}, "Link": {`</llms.txt>; rel="service-doc"`}}, "<p>index"},
-		{"GET", "/?x=1", nil, 200, nil, "<p>index"},
-		{"HEAD", "/index.html", nil, 200, http.Header{"Content-Length": {"8"}, "Link": {"-"}}, ""},
 		{"GET", "/empty.txt", nil, 200, http.Header{"Content-Length": {"0"}, "Content-Type": {"text/plain; charset=utf-8"}}, ""},
 		{"GET", "/noext", nil, 200, http.Header{"Content-Type": {"-"}}, "<p>x"},
 		{"GET", "/.well-known/noext", nil, 200, http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Access-Control-Allow-Origin": {"*"}, "Link": {`</a>; rel="x"`}}, "{}"},
 		{"GET", "/assets/a.js", nil, 200, http.Header{"Cache-Control": {"public, max-age=31536000, immutable"}, "X-Content-Type-Options": {"nosniff, again"}}, "1"},
 
 		{"GET", "/", http.Header{"If-None-Match": {`"x", W/` + etag("/")}}, 304, http.Header{"Etag": {etag("/")}, "Cache-Control": {"public, max-age=60"}, "Content-Length": {"-"}}, ""},
-		{"GET", "/", http.Header{"If-None-Match": {"*"}}, 304, nil, ""},
-		{"GET", "/", http.Header{"If-None-Match": {`"x"`, etag("/")}}, 304, nil, ""},
 		{"GET", "/", http.Header{"If-None-Match": {`"x"`}}, 200, nil, "<p>index"},
-		{"HEAD", "/", http.Header{"If-None-Match": {etag("/")}}, 304, nil, ""},
 
 		{"GET", "/short", nil, 200, http.Header{"Content-Length": {"3000"}, "Etag": {etag("/llms.txt")}}, "-"},
 
 		{"GET", "/nope", nil, 404, http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {"-"}}, "<p>missing"},
-		{"HEAD", "/nope", nil, 404, http.Header{"Content-Length": {"10"}}, ""},
-		{"POST", "/nope", nil, 404, nil, "<p>missing"},
-		{"GET", "/404.html", nil, 200, nil, "<p>missing"},
 		{"GET", "/_headers", nil, 404, nil, "<p>missing"},
-		{"GET", "/_redirects", nil, 404, nil, "<p>missing"},
 		{"GET", "/moved", nil, 308, http.Header{"Location": {"/llms.txt"}, "Access-Control-Allow-Origin": {"*"}, "Cache-Control": {"public, max-age=60"}, "Content-Length": {"0"}, "Content-Type": {"-"}, "Etag": {"-"}}, ""},
 		{"POST", "/moved?a=b", nil, 308, http.Header{"Location": {"/llms.txt?a=b"}, "Allow": {"-"}}, ""},
 		{"HEAD", "/old?a=b", nil, 302, http.Header{"Location": {"/llms.txt?v=2"}}, ""},
-		{"GET", "/moved/", nil, 404, nil, "<p>missing"},
-		{"GET", "/docs/", nil, 404, nil, "<p>missing"},
-		{"GET", "/docs", nil, 404, nil, "<p>missing"},
 		{"GET", "/docs/../llms.txt", nil, 404, nil, "<p>missing"},
 		{"GET", "/llm%73.txt?a=%71", nil, 307, http.Header{"Location": {"/llms.txt?a=%71"}}, ""},
 		{"GET", "/mo%76ed", nil, 404, nil, "<p>missing"},
-		{"GET", "//llm%73.txt", nil, 404, nil, "<p>missing"},
-		{"GET", "/%2e%2e/etc/passwd", nil, 404, nil, "<p>missing"},
 		{"GET", "//llms.txt", nil, 404, nil, "<p>missing"},
 	} {
 		t.Run(c.method+c.path, func(t *testing.T) {
