@@ -4,25 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"anteroom/edge/native/sqlite"
 )
-
-func listed(t *testing.T, s Reader, name string, days Days) (rows []string) {
-	t.Helper()
-	list, err := Named(name)
-	must(t, err)
-	for row, err := range Rows(context.Background(), s, list, days, true) {
-		must(t, err)
-		if len(row) != len(list.Columns) {
-			t.Fatalf("%d values for %d columns", len(row), len(list.Columns))
-		}
-		rows = append(rows, fmt.Sprint(row))
-	}
-	return rows
-}
 
 func TestRows(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
@@ -41,32 +26,15 @@ func TestRows(t *testing.T) {
 		{Days{Since: "2026-11-19", Through: "2026-11-19"}, pageRows/2 + 1, pageRows / 2},
 		{Days{Since: "2026-11-21"}, 0, 0},
 	} {
-		rows := listed(t, s, "registrations", test.days)
-		if len(rows) != test.rows {
-			t.Errorf("%v: %d rows, want %d", test.days, len(rows), test.rows)
-		}
-		for i, row := range rows {
-			if !strings.HasPrefix(row, fmt.Sprintf("[%d ", test.first+i)) {
-				t.Fatalf("%v: row %d is %s", test.days, i, row)
+		n := 0
+		for row, err := range Rows(t.Context(), s, Lists[0], test.days, true) {
+			if err != nil || len(row) != len(Lists[0].Columns) || row[0] != int64(test.first+n) {
+				t.Fatalf("%v: row %d is %v, %v", test.days, n, row, err)
 			}
+			n++
 		}
-	}
-
-	exec(t, s, "INSERT INTO charters VALUES (1, 'c', '2026-11-20T00:00:00Z', 'Tern', NULL, '[]', 'hash', NULL)")
-	exec(t, s, "INSERT INTO suggestions VALUES (1, 's', '2026-11-20T00:00:00Z', 'anonymous', 'pin', 'hash')")
-	exec(t, s, "INSERT INTO contacts VALUES ('c', 'a@example.org', '2026-11-20T00:00:00Z')")
-	putMessage(t, s, "c", "pending", 1795132800, nil)
-	for name, want := range map[string]string{
-		"charters":    "[1 c 2026-11-20T00:00:00Z Tern <nil> [] hash]",
-		"suggestions": "[1 s 2026-11-20T00:00:00Z anonymous pin hash]",
-		"contacts":    "[c 2026-11-20T00:00:00Z a@example.org]",
-		"outbox":      "[1 c registration pending 20 2026-11-20T00:00:00Z 2026-11-20T00:00:00Z <nil> <nil> <nil>]",
-	} {
-		if rows := listed(t, s, name, Days{Since: "2026-11-20", Through: "2026-11-20"}); len(rows) != 1 || rows[0] != want {
-			t.Errorf("%s: %v, want %s", name, rows, want)
-		}
-		if rows := listed(t, s, name, Days{Through: "2026-11-19"}); len(rows) != 0 {
-			t.Errorf("%s of the days before: %v", name, rows)
+		if n != test.rows {
+			t.Errorf("%v: %d rows, want %d", test.days, n, test.rows)
 		}
 	}
 
@@ -83,11 +51,5 @@ func TestRows(t *testing.T) {
 	}
 	if n != pageRows+1 {
 		t.Errorf("%d rows after the list was interrupted", n)
-	}
-	s.Close()
-	for _, err := range Rows(context.Background(), s, Lists[0], Days{}, false) {
-		if err == nil {
-			t.Error("a closed database was listed")
-		}
 	}
 }

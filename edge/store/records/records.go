@@ -80,12 +80,7 @@ func eachRow(
 			}
 			n = len(page[0])
 			for _, row := range page[0] {
-				next, is := row[0].(int64)
-				if !is || next <= after {
-					yield(nil, fmt.Errorf("read %s after %d: got key %v", table, after, row[0]))
-					return
-				}
-				if after = next; !yield(row, nil) {
+				if after = turn.Integer(row[0]); !yield(row, nil) {
 					return
 				}
 			}

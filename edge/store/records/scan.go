@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"anteroom/edge/turn"
 )
@@ -28,7 +27,7 @@ const (
 var Kinds = []Kind{
 	{Registration, "registrations", "recorded_at", "payload_sha256", "agent_name, pubkey"},
 	{Charter, "charters", "recorded_at", "payload_sha256", "org_name, commissioner, roster"},
-	{Suggestion, "suggestions", "filed_at", "text_sha256 || ' ' || kind || ' ' || filed_as", "kind, filed_as"},
+	{Suggestion, "suggestions", "filed_at", "text_sha256", "kind, filed_as"},
 }
 
 // Record is a record in a verification.
@@ -51,19 +50,18 @@ func Scan(ctx context.Context, r Reader, kind *Kind, after, last int64) (list []
 	if after == 0 {
 		after = beforeAll
 	}
-	columns := "seq || ' ' || record_id || ' ' || " + kind.At + " || ' ' || " + kind.sum + ", " + kind.columns
+	columns := "record_id, " + kind.At + ", " + kind.sum + ", " + kind.columns
 	for row, err := range eachRow(ctx, r, after, kind.Table, "seq", columns, "seq <= ?", last) {
 		if err != nil {
 			return nil, err
 		}
-		record := Record{Seq: turn.Integer(row[0]), Line: turn.Text(row[1])}
-		parts := strings.SplitN(record.Line, " ", 5)
-		if len(parts) < 4 {
-			return nil, fmt.Errorf("read %s: number %d lacks an identifier, time or commitment", kind.Table, record.Seq)
-		}
-		record.ID, record.At, record.SHA256 = parts[1], parts[2], parts[3]
-		for i, v := range row[2:] {
+		record := Record{Seq: turn.Integer(row[0]), ID: turn.Text(row[1]), At: turn.Text(row[2]), SHA256: turn.Text(row[3])}
+		for i, v := range row[4:] {
 			record.Values[i] = turn.Text(v)
+		}
+		record.Line = fmt.Sprint(record.Seq, " ", record.ID, " ", record.At, " ", record.SHA256)
+		if kind.Name == Suggestion {
+			record.Line += " " + record.Values[0] + " " + record.Values[1]
 		}
 		list = append(list, record)
 	}
