@@ -5,13 +5,11 @@ package main
 import (
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -46,13 +44,9 @@ export default {
 	}{
 		{"absent", "", "", false},
 		{"a seed", seed, public, false},
-		{"a seed after the prefix", receiptkey.Prefix + seed, public, false},
 		{"PKCS #8 after the prefix", receiptkey.Prefix + wrapped + "\n", public, false},
 		{"the prefix twice", receiptkey.Prefix + receiptkey.Prefix + seed, "", true},
-		{"two line breaks", seed + "\n\n", "", true},
 		{"a space before", " " + seed, "", true},
-		{"a line break within", seed[:8] + "\n" + seed[8:], "", true},
-		{"without padding", strings.TrimRight(seed, "="), "", true},
 		{"stray bits", strings.TrimSuffix(seed, "E=") + "F=", "", true},
 		{"URL alphabet", strings.Repeat("-_", 21) + "8=", "", true},
 		{"both halves", b64(edgetest.Key), "", true},
@@ -201,16 +195,11 @@ export default {
 		why             string
 	}{
 		{mail("E_HEADER_VALUE_TOO_LONG", ""), refused, 554, "E_HEADER_VALUE_TOO_LONG"},
-		{mail("E_HEADERS_TOO_LARGE", ""), refused, 554, "E_HEADERS_TOO_LARGE"},
 		{mail("E_VALIDATION_ERROR", ""), refused, 554, "E_VALIDATION_ERROR"},
-		{mail("E_FIELD_MISSING", ""), refused, 554, "E_FIELD_MISSING"},
 		{mail("E_CONTENT_TOO_LARGE", ""), refused, 554, "E_CONTENT_TOO_LARGE"},
 		{mail("E_DAILY_LIMIT_EXCEEDED", ""), refused, 0, "E_DAILY_LIMIT_EXCEEDED"},
-		{mail("E_SENDER_NOT_VERIFIED", ""), refused, 0, "E_SENDER_NOT_VERIFIED"},
-		{mail("", "not allowed"), refused, 0, "address not allowed"},
 		{mail("", "destination address is not a verified address"), refused, 0, "address not allowed"},
 		{mail("E_DELIVERY_FAILED", ""), timeout, 0, "E_DELIVERY_FAILED"},
-		{mail("E_INTERNAL_SERVER_ERROR", ""), timeout, 0, "E_INTERNAL_SERVER_ERROR"},
 		{mail("", "lost"), timeout, 0, "failed"},
 		{mail("E_ about operator@example.org", ""), timeout, 0, "failed"},
 		{map[string]any{"hurry": 50}, timeout, 0, "timed out"},
@@ -218,10 +207,7 @@ export default {
 		{hook("/204"), taken, 0, ""},
 		{hook("/308"), refused, 0, "webhook 308"},
 		{hook("/400"), refused, 400, "webhook 400"},
-		{hook("/404"), refused, 0, "webhook 404"},
 		{hook("/413"), refused, 413, "webhook 413"},
-		{hook("/422"), refused, 422, "webhook 422"},
-		{hook("/429"), refused, 0, "webhook 429"},
 		{hook("/500"), timeout, 0, "webhook 500"},
 		{hook("/0"), timeout, 0, "failed"},
 		{map[string]any{"webhook": webhook.URL + "/never", "hurry": 50}, timeout, 0, "timed out"},
@@ -247,12 +233,8 @@ export default {
 	}
 }
 
-// servedAt is the time in an answer, in the text of a tool too.
-var servedAt = regexp.MustCompile(`served_at\\?":\\?"[^"]*"`)
-
 // TestObserved: what a request shows of its clients is written as data points, as many as an
-// invocation may write. The answers are the same without a dataset, and with one that does not
-// work.
+// invocation may write. A dataset that does not work changes no answer.
 func TestObserved(t *testing.T) {
 	t.Parallel()
 	s := startMain(t, with(`OBSERVED: {
@@ -262,53 +244,39 @@ func TestObserved(t *testing.T) {
     console.log('point ' + JSON.stringify([...blobs, ...doubles, ...indexes]));
   },
 }`))
-	without := startMain(t, with(""))
 	broken := startMain(t, with(`OBSERVED: { writeDataPoint() { throw new TypeError('out of order'); } }`))
 	initialize := func(client string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"clientInfo":{"name":"` + client + `"}}}`
 	}
-	type point [4]any
-	// written sends an initialize, whose point is the last.
-	written := func() (points []point) {
+	// written posts a body and then an initialize, whose point is the last.
+	written := func(body string) (points []string) {
 		t.Helper()
 		const last = "the last"
+		s.raw("POST", protocol.Path, body)
 		s.raw("POST", protocol.Path, initialize(last))
 		for line := range strings.Lines(s.logs(last)) {
-			_, text, found := strings.Cut(line, "point ")
-			var p point
-			if found && json.Unmarshal([]byte(text), &p) == nil && p[0] != last {
-				points = append(points, p)
+			if _, point, found := strings.Cut(strings.TrimSpace(line), "point "); found && !strings.Contains(point, last) {
+				points = append(points, point)
 			}
 		}
 		return points
 	}
 	const calling = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"service_scoreboard"}}`
-	called, wide, math := point{"", "tools/call", 1.0, "tools/call "}, strings.Repeat("é", 64), strings.Repeat("𝔘", 64)
-	for name, c := range map[string]struct {
-		body, version string
-		want          []point
-	}{
-		"a long name":            {initialize(wide + "x"), "", []point{{wide, "initialize", 1.0, "initialize " + strings.Repeat("é", 21)}}},
-		"one beyond 16 bits":     {initialize(math), "", []point{{math, "initialize", 1.0, "initialize " + strings.Repeat("𝔘", 10) + "\ufffd"}}},
-		"a batch":                {"[" + initialize("lark") + "," + calling + "," + calling + "]", "", []point{{"lark", "initialize", 1.0, "initialize lark"}, called, called}},
-		"a call with the header": {calling, "2025-06-18", []point{called, {"", "handshake", 1.0, "handshake "}}},
+	const called = `["","tools/call",1,"tools/call "]`
+	wide := strings.Repeat("é", 64)
+	for body, want := range map[string][]string{
+		initialize(wide + "x"): {`["` + wide + `","initialize",1,"initialize ` + wide[:2*21] + `"]`},
+		"[" + initialize("lark") + "," + calling + "," + calling + "]": {`["lark","initialize",1,"initialize lark"]`, called, called},
 	} {
-		_, got := s.raw("POST", protocol.Path, c.body, "mcp-protocol-version", c.version)
-		if points := written(); !reflect.DeepEqual(points, c.want) {
-			t.Errorf("%s is answered\n%s\nand writes\n%v\nwant\n%v", name, got, points, c.want)
-		}
-		for where, other := range map[string]*service{"without a dataset": without, "with one that does not work": broken} {
-			if _, answer := other.raw("POST", protocol.Path, c.body, "mcp-protocol-version", c.version); servedAt.ReplaceAllString(string(answer), "") != servedAt.ReplaceAllString(string(got), "") {
-				t.Errorf("%s, %s, is answered\n%s\nand otherwise\n%s", name, where, answer, got)
-			}
+		if points := written(body); !slices.Equal(points, want) {
+			t.Errorf("%s writes\n%s\nwant\n%s", body, points, want)
 		}
 	}
-	s.raw("POST", protocol.Path, "["+strings.Repeat(calling+",", 49)+calling+"]")
-	if n := len(written()); n != 25 {
+	if n := len(written("[" + strings.Repeat(calling+",", 49) + calling + "]")); n != 25 {
 		t.Errorf("a batch writes %d points, want the 25 that an invocation may write", n)
 	}
-	broken.logs("observations are not counted: out of order")
-	if log := without.log(); log != "" {
-		t.Errorf("without a dataset the log says\n%s", log)
+	if answer, body := broken.raw("POST", protocol.Path, initialize("lark")); answer.StatusCode != 200 || !strings.Contains(string(body), `"result"`) {
+		t.Errorf("%d %s", answer.StatusCode, body)
 	}
+	broken.logs("observations are not counted: out of order")
 }
