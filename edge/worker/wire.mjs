@@ -210,8 +210,6 @@ class Reader {
     return items;
   }
 
-  texts() { return this.list(this.text); }
-
   /** @returns {Value} */
   value() {
     const kind = this.u8();
@@ -276,17 +274,12 @@ export function decodeOutcome(frame) {
   return r.last(r.outcome());
 }
 
+/** An answer of the facts. @param {{ status: number, fields: string, body: string }} answer @returns {Answer} */
+const answerOf = ({ status, fields, body }) => ({ status, fields, body: encoder.encode(body), log: '', deliver: false, observed: [] });
+
 /** Reads the result of load. It throws the fault of the snapshot. @param {Uint8Array} frame @returns {Facts} */
 export function decodeFacts(frame) {
-  const r = new Reader(frame);
-  const fault = r.text();
-  if (fault !== '') throw new Error(fault);
-  return r.last({
-    maxBody: r.u32(), maxRounds: r.u32(), maxEffects: r.u32(), execMillis: r.u32(), relayMillis: r.u32(),
-    readHeaders: r.texts(), queryHeaders: r.texts(), bodyHeaders: r.texts(), messageHeaders: r.texts(),
-    commonFields: r.text(), canonicalHost: r.text(), apexHost: r.text(), limited: r.u8() === 1, service: r.text(), relayFrom: r.text(), relayTo: r.text(),
-    unfinished: /** @type {Answer} */ (r.outcome().answer),
-    messagesPath: r.text(), messagesUnfinished: /** @type {Answer} */ (r.outcome().answer),
-    readyPath: r.text(), readySeconds: r.u32(),
-  });
+  const { fault, unfinished, messagesUnfinished, ...facts } = JSON.parse(decoder.decode(frame));
+  if (fault) throw new Error(fault);
+  return { ...facts, unfinished: answerOf(unfinished), messagesUnfinished: answerOf(messagesUnfinished) };
 }

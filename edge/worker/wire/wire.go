@@ -3,7 +3,8 @@
 //
 // Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text"
 // is bytes in UTF-8; "list of x" is a u32 count and so many x. "fields" is a text of header fields,
-// each a line of its name, ": ", its value and LF. A frame is one item.
+// each a line of its name, ": ", its value and LF. A frame is one item. The facts are JSON: see Facts
+// in types.d.ts.
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
 //	         bytes body, u8 the body is incomplete (0, 1), list of text extra hosts, text client,
@@ -17,17 +18,6 @@
 //	                              u8 something to deliver (0, 1),
 //	                              list of (text client, text kind) observed
 //	                  1 effects:  list of effect
-//	facts    text error of loading the snapshot; if it is "", the rest follows:
-//	         u32 most bytes of a body, u32 most rounds, u32 most effects,
-//	         u32 milliseconds for an exec, u32 milliseconds for a relay;
-//	         list of text request header fields, four times: of a GET or HEAD, of one with a
-//	         query, of other methods, of messages to the MCP server;
-//	         fields of every answer,
-//	         text canonical host, text apex host, u8 limited (0, 1), text service,
-//	         text relay from, text relay to;
-//	         outcome of a turn that the host could not finish,
-//	         text path of the MCP server, outcome of such a turn for a POST there,
-//	         text path of the check of readiness, u32 seconds to keep its answer
 //	effect   u8 kind: 0 exec:   list of (text SQL, list of value)
 //	                  1 relay:  text ID, text list, text subject, text text, text after
 //	                  2 fetch:  u8 self (0, 1), text method, text URL, fields, bytes body,
@@ -35,18 +25,6 @@
 //	                  3 sign:   bytes
 //	                  4 verify: bytes message, bytes public key, bytes signature
 //	                  5 limit:  text key
-//
-// A GET of /a on the host h at the second 1, all entropy zero, with the result of a Limit,
-// in hexadecimal:
-//
-//	0100000000000000 00000000000000000000000000000000 03000000474554 020000002f61 0100000068
-//	00000000 00000000 00 00000000 00000000 00000000 00 00 00000000 00000000
-//	01000000 00 01 00000000 00000000 00000000 ffffffffffffffff 0000000000000000
-//	0000000000000000
-//
-// and the response 204 with the field a: b alone:
-//
-//	00 cc000000 05000000613a20620a 00000000 00000000 00 00000000
 package wire
 
 import (
@@ -56,6 +34,7 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/health"
+	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/edge/snapshot"
 	"anteroom/edge/turn"
@@ -106,35 +85,45 @@ func AppendOutcome(b []byte, o turn.Outcome) []byte {
 // of loading that. messages is the path of the MCP server, and unfinished the response to a POST
 // there that the host could not finish.
 func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, unfinished *turn.Response) []byte {
-	c := codec{frame: b}
-	if c.text(&fault); fault != "" {
-		return c.frame
+	w := jsondoc.Writer{}
+	w.Open('{')
+	if fault != "" {
+		w.Str("fault", fault)
+		w.Close('}')
+		return append(b, w.Buf...)
 	}
-	for _, n := range []int{turn.MaxBody, turn.MaxRounds, turn.MaxEffects, turn.ExecMillis, turn.RelayMillis} {
-		c.u32(&n)
-	}
-	read, written := slices.Concat(api.ReadHeaders, api.MarkHeaders), api.BodyHeaders
-	for _, names := range [][]string{
-		read,
-		slices.Concat(read, api.QueryHeaders),
-		written,
-		slices.Concat(written, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders),
-	} {
-		list(&c, &names, minText, (*codec).text)
-	}
-	common := respond.CommonHeaders
-	c.fields(&common)
-	c.texts(&s.CanonicalHost, &s.ApexHost)
-	limited, seconds, ready := s.WritesPerMinute > 0, health.KeepSeconds, health.Ready
-	c.flag(&limited)
-	c.texts(&s.Service, &s.RelayFrom, &s.RelayTo)
-	failed := &turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}
-	c.outcome(turn.Outcome{Response: respond.Unfinished(failed)})
-	c.text(&messages)
-	c.outcome(turn.Outcome{Response: unfinished})
-	c.text(&ready)
-	c.u32(&seconds)
-	return c.frame
+	w.Int("maxBody", turn.MaxBody)
+	w.Int("maxRounds", turn.MaxRounds)
+	w.Int("maxEffects", turn.MaxEffects)
+	w.Int("execMillis", turn.ExecMillis)
+	w.Int("relayMillis", turn.RelayMillis)
+	read := slices.Concat(api.ReadHeaders, api.MarkHeaders)
+	w.Strs("readHeaders", read)
+	w.Strs("queryHeaders", slices.Concat(read, api.QueryHeaders))
+	w.Strs("bodyHeaders", api.BodyHeaders)
+	w.Strs("messageHeaders", slices.Concat(api.BodyHeaders, api.StreamHeaders, api.MessageHeaders, api.MarkHeaders))
+	w.Str("commonFields", string(turn.AppendFields(nil, respond.CommonHeaders)))
+	w.Str("canonicalHost", s.CanonicalHost)
+	w.Str("apexHost", s.ApexHost)
+	w.Bool("limited", s.WritesPerMinute > 0)
+	w.Str("service", s.Service)
+	w.Str("relayFrom", s.RelayFrom)
+	w.Str("relayTo", s.RelayTo)
+	writeAnswer(&w, "unfinished", respond.Unfinished(&turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}))
+	w.Str("messagesPath", messages)
+	writeAnswer(&w, "messagesUnfinished", unfinished)
+	w.Str("readyPath", health.Ready)
+	w.Int("readySeconds", health.KeepSeconds)
+	w.Close('}')
+	return append(b, w.Buf...)
+}
+
+func writeAnswer(w *jsondoc.Writer, name string, r *turn.Response) {
+	w.Begin(name, '{')
+	w.Int("status", int64(r.Status))
+	w.Str("fields", string(turn.AppendFields(nil, r.Header)))
+	w.Str("body", string(r.Body))
+	w.Close('}')
 }
 
 func (c *codec) turn(t *turn.Turn) {
