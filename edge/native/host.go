@@ -138,14 +138,11 @@ type site struct {
 // Open locks the data folder, and opens the database and the relay. The caller closes the host.
 func Open(c Config) (*Host, error) {
 	h := &Host{
-		config: c, log: c.Log, now: time.Now, wake: make(chan struct{}, 1),
+		config: c, log: cmp.Or(c.Log, slog.Default()), now: time.Now, wake: make(chan struct{}, 1),
 		relayPause: relayPause, deliveryPause: deliveryPause, tallyPause: tallyPause,
 		shutdownTimeout: shutdownTimeout, relaying: make(chan struct{}, relaysAtOnce),
 	}
 	h.relayContext, h.cutRelays = context.WithCancel(context.Background())
-	if h.log == nil {
-		h.log = slog.Default()
-	}
 	if c.Load == nil {
 		h.config.Load = func(s *snapshot.Snapshot) (Edge, error) {
 			e, err := edge.Load(s)

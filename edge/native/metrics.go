@@ -40,15 +40,13 @@ func (h *Host) measure() (err error) {
 
 func (h *Host) readStore(add func(*metrics.Series, float64, ...string)) error {
 	ctx := context.Background()
-	rows, err := h.reader.Read(ctx, records.CountUndelivered,
-		turn.SQL("SELECT coalesce(min(created_at), 0) FROM outbox WHERE state = 'pending'"))
+	outbox, err := records.Undelivered(ctx, h.reader)
 	if err != nil {
 		return err
 	}
-	number := func(value any) float64 { return float64(turn.Integer(value)) }
-	add(metrics.Messages, number(rows[0][0][0]), "pending")
-	add(metrics.Messages, number(rows[0][0][1]), "dead")
-	add(metrics.OldestMessage, number(rows[1][0][0]))
+	add(metrics.Messages, float64(outbox.Pending), "pending")
+	add(metrics.Messages, float64(outbox.Dead), "dead")
+	add(metrics.OldestMessage, float64(outbox.Oldest))
 	covered := h.site.Load().snapshot.Covered
 	extent, err := records.Measure(ctx, h.reader, covered[:])
 	if err != nil {

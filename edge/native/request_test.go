@@ -169,13 +169,12 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestApex(t *testing.T) {
-	h, _ := open(t, Config{}, fake{handle: func(*turn.Turn) turn.Outcome { return text(200, "core") }})
+	h, _ := open(t, Config{}, fake{})
 	address, _ := serve(t, h)
 	for request, want := range map[string]string{
-		"GET /api/waitlist?agent_name=x%20y HTTP/1.1\r\nHost: example.org": "/api/waitlist?agent_name=x%20y",
-		"POST / HTTP/1.1\r\nHost: EXAMPLE.org.:80\r\nContent-Length: 0":    "/",
-		"GET http://example.org?x HTTP/1.1\r\nHost: other":                 "/?x",
-		"GET //evil.example/ HTTP/1.1\r\nHost: example.org":                "//evil.example/",
+		"GET /api/waitlist?agent_name=x%20y HTTP/1.1\r\nHost: EXAMPLE.org.:80": "/api/waitlist?agent_name=x%20y",
+		"GET http://example.org?x HTTP/1.1\r\nHost: other":                     "/?x",
+		"POST //evil.example/ HTTP/1.1\r\nHost: example.org":                   "//evil.example/",
 	} {
 		answer := raw(t, address, request+"\r\n\r\n")
 		if answer.StatusCode != 308 || answer.Header.Get("Location") != "https://www.example.org"+want ||
@@ -197,18 +196,12 @@ func TestClientAddress(t *testing.T) {
 		{"X-Forwarded-For", []string{" 2001:DB8::1%eth0 "}, "2001:db8::1"},
 		{"X-Forwarded-For", []string{"[2001:db8::1]:80"}, "2001:db8::1"},
 		{"X-Forwarded-For", []string{"::ffff:1.2.3.4"}, "1.2.3.4"},
-		{"X-Forwarded-For", []string{"1.1.1.1, unknown"}, ""},
-		{"X-Forwarded-For", nil, ""},
 		{"X-Forwarded-For", []string{"1.1.1.1,"}, ""},
 		{"forwarded", []string{"for=1.1.1.1;proto=https", "proto=https;For=2.2.2.2;by=3.3.3.3"}, "2.2.2.2"},
 		{"Forwarded", []string{`for="[2001:db8::1]:4711"`}, "2001:db8::1"},
-		{"Forwarded", []string{`for=1.1.1.1;host="a;for=9.9.9.9"`}, "1.1.1.1"},
 		{"Forwarded", []string{`for=1.1.1.1;host="a,for=9.9.9.9"`}, ""},
-		{"Forwarded", []string{`for=1.1.1.1;host="a\",for=9.9.9.9"`}, ""},
 		{"Forwarded", []string{`for=9.9.9.9;host="`, `for=1.1.1.1;host="a"`}, "1.1.1.1"},
 		{"Forwarded", []string{"for=1.1.1.1, proto=https"}, ""},
-		{"Forwarded", []string{"for=1.1.1.1, for=unknown"}, ""},
-		{"Forwarded", []string{"for=1.1.1.1, for=_hidden"}, ""},
 		{"Forwarded", []string{"1.1.1.1"}, ""},
 	} {
 		h := &Host{config: Config{ClientIPHeader: c.header}}
@@ -223,19 +216,13 @@ func TestClientAddress(t *testing.T) {
 // TestUnknownCaller: the log says once that callers share a limit, as they have no address.
 func TestUnknownCaller(t *testing.T) {
 	h, log := open(t, Config{ClientIPHeader: "X-Real-Ip"}, fake{})
-	address, _ := serve(t, h)
-	for _, c := range []struct {
-		value string
-		want  int
-	}{{"192.0.2.7", 0}, {"", 1}, {"unknown", 1}} {
-		r, _ := http.NewRequest("POST", "http://"+address+"/api/waitlist", strings.NewReader(`{"agent_name":"lark"}`))
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("X-Real-IP", c.value)
-		answer, err := http.DefaultClient.Do(r)
-		must(t, err)
-		answer.Body.Close()
-		if said := strings.Count(log.String(), "a caller has no address"); answer.StatusCode != 200 || said != c.want {
-			t.Errorf("%q: %s, logged %d times, want %d", c.value, answer.Status, said, c.want)
+	for i, address := range []string{"192.0.2.7", "", "unknown"} {
+		r := httptest.NewRequest("POST", "/api/waitlist", strings.NewReader(`{"agent_name":"lark"}`))
+		r.Host = "www.example.org"
+		r.Header.Set("X-Real-Ip", address)
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		if said := strings.Count(log.String(), "a caller has no address"); said != min(i, 1) {
+			t.Errorf("%q: logged %d times", address, said)
 		}
 	}
 }

@@ -56,6 +56,14 @@ WHERE id IN (SELECT id FROM batch) RETURNING record_id, kind, payload, created_a
 		"tries = tries - ?4, state = iif(tries - ?4 >= ?5, 'dead', 'pending')" + held
 )
 
+// due is a row that claim returns.
+type due struct {
+	record, kind, payload string
+	created               int64
+	digest                string
+	tries                 int64
+}
+
 // UnlessUsed ends the SQL of an insert whose first argument is the id of a record. The insert then
 // does nothing if the id is used up.
 const UnlessUsed = " WHERE ?1 NOT IN (SELECT record_id FROM used_ids)"
@@ -85,8 +93,13 @@ func Deliver(t *turn.Turn) *turn.Response {
 	case len(claimed.Rows[0]) == 0:
 		return &turn.Response{Status: 204}
 	}
-	rows := claimed.Rows[0]
-	id := turn.Text(rows[0][4])
+	var rows []due
+	for _, row := range claimed.Rows[0] {
+		rows = append(rows, due{
+			turn.Text(row[0]), turn.Text(row[1]), turn.Text(row[2]), turn.Integer(row[3]), turn.Text(row[4]), turn.Integer(row[5]),
+		})
+	}
+	id := rows[0].digest
 	sent, ok := t.Do(turn.Relay{Message: digest(t.Snapshot.Service, id, rows, true)})
 	if ok && sent.Failure == turn.Refused && sent.Status != 0 {
 		sent, ok = t.Do(turn.Relay{Message: digest(t.Snapshot.Service, id, rows, false)})
@@ -111,7 +124,7 @@ func Deliver(t *turn.Turn) *turn.Response {
 		}
 		tries := int64(1)
 		for _, row := range rows {
-			tries = max(tries, turn.Integer(row[5])-untried)
+			tries = max(tries, row.tries-untried)
 		}
 		next := t.Now + min(lastRetry, int64(firstRetry)<<min(tries-1, maxTries))
 		marking = turn.SQL(release, again, why, next, untried, int64(maxTries), lease, id)
@@ -130,7 +143,7 @@ func failed(fault string, r *turn.Result) *turn.Response {
 	return &turn.Response{Status: 503, Log: "outbox: " + fault + ": " + string(r.Failure)}
 }
 
-func digest(service, id string, rows [][]any, addresses bool) turn.Message {
+func digest(service, id string, rows []due, addresses bool) turn.Message {
 	m := turn.Message{
 		ID: id, List: turn.Contacts, After: turn.Contacts,
 		Subject: "[" + service + "] contacts: " + strconv.Itoa(len(rows)) + " with consent to be written to",
@@ -142,9 +155,9 @@ func digest(service, id string, rows [][]any, addresses bool) turn.Message {
 		b.WriteString("The relay may refuse the addresses: anteroom records list contacts --addresses shows them.\n")
 	}
 	for _, row := range rows {
-		b.WriteString("\nrecord: " + turn.Text(row[0]) + "\nkind: " + turn.Text(row[1]) + "\nreceived: " + civil.FormatTime(turn.Integer(row[3])) + "\n")
+		b.WriteString("\nrecord: " + row.record + "\nkind: " + row.kind + "\nreceived: " + civil.FormatTime(row.created) + "\n")
 		if addresses {
-			payload, _ := jsondoc.Parse([]byte(turn.Text(row[2])))
+			payload, _ := jsondoc.Parse([]byte(row.payload))
 			b.WriteString("address: " + payload.Get("address").Text + "\n")
 		}
 	}

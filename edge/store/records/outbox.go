@@ -12,6 +12,7 @@ type Outbox struct {
 	Pending int64  `json:"pending"` // tried again
 	Dead    int64  `json:"dead"`    // given up
 	Error   string `json:"error"`   // of the newest message that has one, or ""
+	Oldest  int64  `json:"-"`       // time of the oldest pending message in Unix seconds, or 0
 }
 
 // String returns the counts, and what to do about dead messages.
@@ -26,23 +27,21 @@ func (o *Outbox) String() string {
 	return text
 }
 
-// CountUndelivered returns one row: the number of pending and of dead messages.
-var CountUndelivered = turn.SQL("SELECT (SELECT count(*) FROM outbox WHERE state = 'pending'), " +
-	"(SELECT count(*) FROM outbox WHERE state = 'dead')")
-
 // Undelivered counts the messages that are not delivered.
 func Undelivered(ctx context.Context, r Reader) (o Outbox, err error) {
 	rows, err := r.Read(ctx,
-		CountUndelivered,
+		turn.SQL("SELECT (SELECT count(*) FROM outbox WHERE state = 'pending'), (SELECT count(*) FROM outbox WHERE state = 'dead'), "+
+			"(SELECT min(created_at) FROM outbox WHERE state = 'pending')"),
 		turn.SQL("SELECT last_error FROM outbox "+
 			"WHERE state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"),
 	)
 	if err != nil {
 		return o, fmt.Errorf("count the outbox: %w", err)
 	}
-	o.Pending, o.Dead = rows[0][0][0].(int64), rows[0][0][1].(int64)
+	counts := rows[0][0]
+	o.Pending, o.Dead, o.Oldest = turn.Integer(counts[0]), turn.Integer(counts[1]), turn.Integer(counts[2])
 	for _, row := range rows[1] {
-		o.Error = row[0].(string)
+		o.Error = turn.Text(row[0])
 	}
 	return o, nil
 }

@@ -17,9 +17,9 @@ func TestUndelivered(t *testing.T) {
 		state  string
 		failed any
 	}{{"pending", nil}, {"pending", "webhook 500"}, {"dead", "no such user"}, {"pending", nil}, {"delivered", "webhook 501"}} {
-		putMessage(t, s, "r", m.state, 0, m.failed)
+		putMessage(t, s, "r", m.state, 7, m.failed)
 	}
-	want := Outbox{Pending: 3, Dead: 1, Error: "no such user"}
+	want := Outbox{Pending: 3, Dead: 1, Error: "no such user", Oldest: 7}
 	if got, err := Undelivered(t.Context(), s); err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
