@@ -66,13 +66,14 @@ func BenchmarkCapacity(b *testing.B) {
 
 // span is a time of so many seconds in words.
 func span(seconds float64) string {
-	for _, unit := range []struct {
-		name    string
-		seconds float64
-	}{{"years", 365 * 86400}, {"months", 365 * 86400 / 12}, {"days", 86400}} {
-		if seconds >= 2*unit.seconds {
-			return strconv.FormatFloat(seconds/unit.seconds, 'g', 2, 64) + " " + unit.name
-		}
+	unit, name := 3600.0, "hours"
+	switch {
+	case seconds >= 2*365*86400:
+		unit, name = 365*86400, "years"
+	case seconds >= 2*365*86400/12:
+		unit, name = 365*86400/12, "months"
+	case seconds >= 2*86400:
+		unit, name = 86400, "days"
 	}
-	return strconv.FormatFloat(seconds/3600, 'g', 2, 64) + " hours"
+	return strconv.FormatFloat(seconds/unit, 'g', 2, 64) + " " + name
 }

@@ -293,7 +293,7 @@ func record(t *testing.T) (rounds []recorded) {
 }
 
 // TestBothCoresAgree gives the same turns to the module and to the core that Go compiles: the turns
-// of all transcripts, thousands of mutations of them, and the published conformance vectors.
+// of all transcripts, and thousands of mutations of them.
 func TestBothCoresAgree(t *testing.T) {
 	t.Parallel()
 	rounds := record(t)
@@ -322,30 +322,6 @@ func TestBothCoresAgree(t *testing.T) {
 	for kind, least := range map[string]int{"handle": 1000, "deliver": 10, "turn.Exec": 100, "turn.Relay": 10, "turn.Verify": 5, "turn.Sign": 10, "turn.Limit": 10} {
 		if seen[kind] < least {
 			t.Errorf("too little was compared: %v", seen)
-		}
-	}
-	type vector struct {
-		Get, Body string
-		Post      json.RawMessage
-	}
-	var vectors map[string]json.RawMessage
-	text, err := os.ReadFile(root + "/generator/vectors/canon-v0.json")
-	if err == nil {
-		err = json.Unmarshal(text, &vectors)
-	}
-	must(t, err)
-	for name, path := range map[string]string{"registrations": "/api/waitlist", "charters": "/api/org", "receipts": "/api/receipt"} {
-		var list []vector
-		if err := json.Unmarshal(vectors[name], &list); err != nil || len(list) < 20 {
-			t.Fatalf("%d conformance vectors of %s, %v", len(list), name, err)
-		}
-		for _, v := range list {
-			for _, r := range []turn.Request{
-				{Method: "POST", Target: path, Body: []byte(v.Body)}, {Method: "POST", Target: path, Body: v.Post}, {Method: "GET", Target: path + "?" + v.Get},
-			} {
-				r.Host = edgetest.Snapshot().CanonicalHost
-				d.round(e, "handle", wire.AppendTurn(nil, &turn.Turn{Request: r, Now: edgetest.Now, Journal: []turn.Result{{}}}))
-			}
 		}
 	}
 }

@@ -392,24 +392,6 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// Restore refuses a log without its database, and takes an empty file for no database.
-func TestRestoreRefuses(t *testing.T) {
-	s := newStore(t)
-	s.fill(10)
-	file := filepath.Join(t.TempDir(), "backup")
-	s.backUp(file)
-	for name, fault := range map[string]string{sqlite.FileName: "", sqlite.FileName + "-wal": "bring the database back"} {
-		folder := t.TempDir()
-		must(t, os.WriteFile(filepath.Join(folder, name), []byte(fault), 0o600))
-		if _, err := Restore(t.Context(), file, folder); (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
-			t.Errorf("beside %s: %v", name, err)
-		}
-	}
-	if _, err := Restore(t.Context(), file, file); err == nil || !strings.Contains(err.Error(), "file exists") {
-		t.Errorf("into a file: %v", err)
-	}
-}
-
 // What wrangler d1 export writes, read by sqlite3, is restored like a backup.
 func TestRestoreFromD1(t *testing.T) {
 	text, err := os.ReadFile("testdata/d1.sql")

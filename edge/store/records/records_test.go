@@ -56,22 +56,14 @@ func TestClosed(t *testing.T) {
 	s.Close()
 	ctx := t.Context()
 	for want, call := range map[string]func() error{
-		"find an address":    func() error { _, _, err := WithAddress(ctx, s, "a@example.org"); return err },
 		"erase records":      func() error { _, _, err := Erase(ctx, s, "", "a"); return err },
-		"repeat erasures":    func() error { _, err := EraseAgain(ctx, s, nil); return err },
-		"retry messages":     func() error { _, err := Retry(ctx, s); return err },
 		"find record 012345": func() error { _, err := Find(ctx, s, "012345"); return err },
-		"read contacts":      func() error { _, err := Of(ctx, s, Lists[3], "a", false); return err },
 		"count the outbox":   func() error { _, err := Undelivered(ctx, s); return err },
-		"read observations":  func() error { _, err := Observed(ctx, s, Days{}); return err },
 		"read charters":      func() error { _, err := Scan(ctx, s, &Kinds[1], 0, 9); return err },
 		"measure the store":  func() error { _, err := Measure(ctx, s, nil); return err },
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
-	}
-	if _, err := Named("everything"); err == nil || err.Error() != `list: got "everything", want one of registrations, charters, suggestions, contacts, outbox` {
-		t.Error(err)
 	}
 }
