@@ -28,8 +28,8 @@ func upstream(t *testing.T, answer http.HandlerFunc) (url string, calls *atomic.
 }
 
 // TestFetch: a fetch gives up an endpoint that hangs or drips, or whose head is too large, reads no
-// more than it may of one that never ends, and follows no redirect. The core allows 10 s; here it is
-// less.
+// more than it may of one that never ends, and follows no redirect. The core allows 10 s; here it
+// is less.
 func TestFetch(t *testing.T) {
 	url, _ := upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // so that the server sees the client go

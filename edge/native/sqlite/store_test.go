@@ -446,8 +446,8 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestForgetLeavesNothing: rows that grow, shrink and move leave copies of themselves in their pages.
-// After Forget no file of the folder holds an erased address.
+// TestForgetLeavesNothing: rows that grow, shrink and move leave copies of themselves in their
+// pages. After Forget no file of the folder holds an erased address.
 func TestForgetLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, filepath.Join(dir, FileName))

@@ -310,8 +310,8 @@ func TestCheck(t *testing.T) {
 }
 
 // Whenever a backup or a restore is killed, its target is whole: the old one, the new one or, of a
-// restore, none. The next run removes what is left: a draft to which nothing was written for an hour
-// is of no process any more.
+// restore, none. The next run removes what is left: a draft to which nothing was written for an
+// hour is of no process any more.
 func TestKilled(t *testing.T) {
 	s, to := newStore(t), t.TempDir()
 	s.fill(1000)

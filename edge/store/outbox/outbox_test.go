@@ -312,7 +312,8 @@ func TestDeliveryBacksOffAndGivesUp(t *testing.T) {
 }
 
 // Rows whose digest has certainly not arrived go with whatever else is due, so few messages follow
-// an outage. However many rows are due together, each is named in one of the digests, of at most 60.
+// an outage. However many rows are due together, each is named in one of the digests, of at most
+// 60.
 func TestAfterAnOutageDigestsAreWhole(t *testing.T) {
 	o := open(t)
 	o.relay = failing("", unreachable)

@@ -8,8 +8,8 @@ import (
 	"anteroom/edge/native/sqlite"
 )
 
-// Erase deletes the addresses of records, and clients that have one in their name. What was erased is
-// erased again if a copy brings it back.
+// Erase deletes the addresses of records, and clients that have one in their name. What was erased
+// is erased again if a copy brings it back.
 func TestErase(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
 	putRegistration(t, s, "ada", "2026-11-20T12:00:00Z")

@@ -3,8 +3,8 @@
 //
 // Everything is little-endian, without padding. "bytes" is a u32 length and so many bytes; "text"
 // is bytes in UTF-8; "list of x" is a u32 count and so many x. "fields" is a text of header fields,
-// each a line of its name, ": ", its value and LF. A frame is one item. The facts are JSON: see Facts
-// in types.d.ts.
+// each a line of its name, ": ", its value and LF. A frame is one item. The facts are JSON: see
+// Facts in types.d.ts.
 //
 //	turn     i64 now, 16 bytes of entropy, text method, text target, text host, fields,
 //	         bytes body, u8 the body is incomplete (0, 1), list of text extra hosts, text client,
