@@ -38,8 +38,7 @@ const MailFolder = "mail"
 
 // Config configures a Host. Data and Snapshot are mandatory.
 type Config struct {
-	// Data is the folder of the database (sqlite.FileName) and the mail (MailFolder). It holds e-mail
-	// addresses: only this user should be able to read it.
+	// Data is the folder of the database (sqlite.FileName) and the mail (MailFolder).
 	Data string
 	// Create has Open make the folder and a new database if they are missing. Otherwise, or if the
 	// snapshot names a store, Open returns sqlite.ErrNone.
@@ -47,11 +46,9 @@ type Config struct {
 	// TakeOver is the host name of the service whose database is adopted, if it differs from the
 	// snapshot's.
 	TakeOver string
-	// Relay is the relay of messages to the operator, as mail.Open takes it. "" is the Maildir
-	// MailFolder in Data.
+	// Relay is an address that mail.Open takes. "" is the Maildir MailFolder in Data.
 	Relay string
-	// Copies is a Maildir for a copy of each suggestion that a mail server gets, or "". A copy stays
-	// for the snapshot's CopyDays.
+	// Copies is a Maildir for copies of suggestions, which stay for the snapshot's CopyDays, or "".
 	Copies string
 	// Key signs receipts, or is nil. Package receipt has the rule for a key that is not published.
 	Key ed25519.PrivateKey
@@ -62,14 +59,11 @@ type Config struct {
 	// Hosts are extra host names to serve, beyond the published ones and loopback.
 	Hosts []string
 	// ClientIPHeader is the header whose last element, in Forwarded its for=, is the caller's
-	// address. "" is the address of the connection. Set it only if a proxy sets the header:
-	// otherwise callers choose their address, and evade the rate limit.
+	// address. "" is the address of the connection. Only a proxy may set the header.
 	ClientIPHeader string
-	// WritesPerMinute replaces the content's limit of writes of a caller. 0 is no limit, nil the
-	// content's.
+	// WritesPerMinute replaces the content's limit, unless nil. 0 is no limit.
 	WritesPerMinute *int64
-	// Log gets the access log and failures, without queries, bodies and e-mail addresses. nil is
-	// slog.Default.
+	// Log gets no queries, bodies and e-mail addresses. nil is slog.Default.
 	Log *slog.Logger
 	// Metrics count what this host does. nil counts nothing.
 	Metrics *metrics.Metrics

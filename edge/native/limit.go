@@ -12,9 +12,8 @@ const (
 	limitKeys   = 1 << 16     // callers remembered at once, in about 8 MB
 )
 
-// limiter counts writes in fixed windows. Each key has its own window, which begins with the key's
-// first write. Beyond limitKeys keys the limiter forgets the oldest windows. It lives in memory: a
-// restart forgives. The zero value is ready.
+// limiter counts writes in windows that begin with a key's first write. Beyond limitKeys keys it
+// forgets the oldest windows. A restart forgives. The zero value is ready.
 type limiter struct {
 	mu      sync.Mutex
 	windows map[string]*window

@@ -13,8 +13,8 @@ const tallyPause = time.Minute // between two writes of the tally
 
 type seen struct{ day, client, kind string }
 
-// tally counts observations in memory until they are written to the store, so that no request waits
-// for that. A process that is killed loses up to a minute of them. The zero value is ready.
+// tally counts observations, so that no request waits for the store. A process that is killed loses
+// up to a minute of them. The zero value is ready.
 type tally struct {
 	mu     sync.Mutex
 	counts map[seen]int64

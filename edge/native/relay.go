@@ -18,9 +18,9 @@ func (h *Host) sendMail(on *site, m turn.Message) turn.Result {
 	return result
 }
 
-// sendSoon is sendMail for a request. After relayPause it returns that the outcome is unknown, as a
-// mail server may take longer than a caller waits. The transaction continues, and the log records
-// its end: to break it off or to begin another could give the operator the same message twice.
+// sendSoon is sendMail for a request. After relayPause the outcome is unknown. The transaction
+// continues, and the log records its end: to break it off or to begin another could give the
+// operator the same message twice.
 func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	select {
 	case h.relaying <- struct{}{}:

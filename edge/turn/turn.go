@@ -1,6 +1,4 @@
-// Package turn takes a request to its answer through code without I/O. It defines
-// the turn, the effects that a turn asks its host for, and the loop of the two. It knows no
-// endpoint.
+// Package turn takes a request to its answer through code without I/O.
 //
 // A turn holds everything an answer may depend on: the request, the snapshot, the time, entropy,
 // the host's description of itself, and the journal with the results of the effects so far. The
@@ -9,11 +7,9 @@
 //
 // # The duties of a host
 //
-// The core never waits. A handler asks for the result of an effect with Turn.Do. If the journal has
-// the result, the handler continues. Otherwise it returns nil, and the outcome names the effect.
-// The host performs it, appends its result to the journal, and calls again: the core handles the
-// turn from its beginning. So the state of a turn is in its host alone. For each request a host
-// does:
+// The core never waits: without a result the outcome names the effect, and the core handles the
+// turn again from its beginning. So the state of a turn is in its host alone. For each request a
+// host does:
 //
 //	read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once
 //	repeat at most MaxRounds times:
@@ -102,8 +98,8 @@ func (r *Request) Has(name string) bool {
 }
 
 // Single returns the value of a header field that must not be a list, and reports whether it has at
-// most one value. Equal lines count once. If they differ, value has all of them, as the host joined
-// them. Empty elements do not count (RFC 9110, section 5.6.1).
+// most one: equal lines count once, and empty elements not (RFC 9110, section 5.6.1). Otherwise
+// value has all of them, as the host joined them.
 func (r *Request) Single(name string) (value string, one bool) {
 	all := r.Get(name)
 	for rest := all; rest != ""; {

@@ -82,11 +82,10 @@ func openTransport(address string) (transport, error) {
 	return server.send, err
 }
 
-// Send sends a message to the snapshot's operator, and waits until the relay is done or ctx is. The
-// failure is Unavailable without a relay (r is nil) or an operator, Refused if the message was
-// certainly not accepted, and Timeout if that is unknown. Data is the reason, in the words of the
-// mail server, and Status the reply code that refused this message for good. A suggestion that
-// cannot be copied is not sent, and of one that was certainly not accepted no copy stays.
+// Send sends a message to the snapshot's operator, as turn.Relay describes, and waits until the
+// relay is done or ctx is. The failure is Unavailable without a relay (r is nil) or an operator. A
+// suggestion that cannot be copied is not sent, and of one that was certainly not accepted no copy
+// stays.
 func (r *Relay) Send(ctx context.Context, m turn.Message, s *snapshot.Snapshot, now time.Time) turn.Result {
 	if r == nil || s.RelayTo == "" {
 		return turn.Result{Failure: turn.Unavailable, Data: []byte("no relay")}

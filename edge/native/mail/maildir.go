@@ -20,22 +20,14 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// abandoned is the age of a file in tmp whose writer is gone.
-const abandoned = 36 * time.Hour
-
-// maildir is a folder of messages (cr.yp.to/proto/maildir.html).
+// maildir is a folder of messages (cr.yp.to/proto/maildir.html). Accepts: what a killed process was
+// writing stays in tmp until a mail program removes it; records erase names it.
 type maildir struct{ path, host string }
 
 func openMaildir(path string) (*maildir, error) {
 	for _, name := range []string{"tmp", "new", "cur"} {
 		if err := disk.MakeFolder(filepath.Join(path, name)); err != nil {
 			return nil, fmt.Errorf("relay maildir:%s: %w (name a folder that this user may write to)", path, err)
-		}
-	}
-	left, _ := os.ReadDir(filepath.Join(path, "tmp"))
-	for _, file := range left {
-		if info, err := file.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
-			os.Remove(filepath.Join(path, "tmp", file.Name()))
 		}
 	}
 	host, err := os.Hostname()

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/textproto"
 	"net/url"
@@ -106,7 +105,7 @@ func (r *smtpRelay) open(ctx context.Context, helo string) (*session, error) {
 		why := printable(err.Error())
 		return nil, &relayError{why: why[:min(len(why), turn.MaxReason)]}
 	}
-	s := &session{plain: &bounded{conn, maxReplies}}
+	s := &session{plain: conn}
 	defer context.AfterFunc(ctx, s.close)()
 	conn.SetDeadline(begun)
 	step, err := s.begin(ctx, r, cmp.Or(r.helo, helo))
@@ -174,23 +173,6 @@ func (s *session) name(command, address string) error {
 		return s.failed(command, err)
 	}
 	return nil
-}
-
-// maxReplies is the bound of all replies of a session, with the handshake of TLS, in bytes.
-const maxReplies = 256 << 10
-
-type bounded struct {
-	net.Conn
-	left int
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, io.EOF
-	}
-	n, err := b.Conn.Read(p)
-	b.left -= n
-	return n, err
 }
 
 func (s *session) close() { s.plain.Close() }

@@ -1,8 +1,8 @@
 // Package receiptkey makes and reads the secret key that signs receipts.
 //
-// The text of a secret key is Prefix and base64 (standard alphabet, padded, strict) of the 32-byte
-// Ed25519 seed. The prefix tells it from its public half, which is as long. Older texts are base64
-// of the seed, or of its 48-byte PKCS #8 DER form, without a prefix.
+// The text of a secret key is Prefix, which tells it from its public half, and base64 (standard
+// alphabet, padded, strict) of the 32-byte Ed25519 seed. Older texts have no prefix, or are base64
+// of the 48-byte PKCS #8 DER form.
 package receiptkey
 
 import (

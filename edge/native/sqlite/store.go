@@ -31,12 +31,9 @@ var pragmas = []string{
 	busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)",
 }
 
-// Store is an open database with one writer. Its methods may be called concurrently, and other
-// processes may use the file.
-//
-// A Store commits in groups: the Execs that queue up during one sync to the disk share the next
-// transaction, and so the cost of its sync. Each Exec is atomic by itself, and answered only after
-// the commit.
+// Store is an open database. Its methods may be called concurrently, and other processes may use
+// the file. The Execs that queue up during one sync to the disk share the next transaction. Each is
+// atomic by itself, and answered only after the commit.
 type Store struct {
 	connection // the writer's
 	log        *slog.Logger

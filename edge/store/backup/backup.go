@@ -36,11 +36,10 @@ type Table struct {
 	Rows int64
 }
 
-// Write copies the database at path into file, and returns the contents. It checks and syncs the
-// copy before that replaces a backup at file: if Write is killed, file is the old one or the new
-// one. It replaces only a backup whose records the database has: after the restore of an older one,
-// file may be the only copy of the others. The list of erasures is copied next to file, for
-// Restore.
+// Write copies the database at path into file, and the list of erasures next to it, and returns the
+// contents. If Write is killed, file is the old backup or the new one. It replaces only a backup
+// whose records the database has: after the restore of an older one, file may be the only copy of
+// the others.
 func Write(ctx context.Context, path, file string) (c *Content, err error) {
 	defer wrap(&err, "back up to", file)
 	if partOf(path, file) {

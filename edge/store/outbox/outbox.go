@@ -9,8 +9,7 @@
 // New rows come first, so that failing ones delay no new address. If the relay refuses a digest, it
 // is sent again at once without the addresses, which are in the contacts.
 //
-// Accepts: if the clock was ahead at a failed try, the next try waits until the clock gets there
-// again. The address stays in the contacts meanwhile.
+// Accepts: if the clock was ahead at a failed try, the next try waits until it gets there again.
 package outbox
 
 import (

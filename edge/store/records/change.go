@@ -40,8 +40,8 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 // not "", Erase also deletes observed clients with it in their name, and returns the number of
 // their rows. A message that is being sent is not called back. Traces remain until Store.Forget.
 //
-// Accepts: one transaction erases all records, and holds up other writers meanwhile. An address
-// with thousands of records comes from a flood of calls, and takes about a second.
+// Accepts: other writers wait meanwhile, for about a second if thousands of records have the
+// address.
 func Erase(
 	ctx context.Context, s Store, address string, recordIDs ...string,
 ) (erased []Erased, observed int64, err error) {

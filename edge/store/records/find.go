@@ -39,14 +39,11 @@ func Find(ctx context.Context, r Reader, texts ...string) (ids []string, err err
 			if err != nil {
 				return nil, fmt.Errorf("find record %s: %w", text, err)
 			}
-			text, err = Unique(text, func(yield func(string) bool) {
-				for _, row := range rows[0] {
-					if !yield(turn.Text(row[0])) {
-						return
-					}
-				}
-			})
-			if err != nil {
+			var found []string
+			for _, row := range rows[0] {
+				found = append(found, turn.Text(row[0]))
+			}
+			if text, err = Unique(text, slices.Values(found)); err != nil {
 				return nil, err
 			}
 		}
