@@ -296,28 +296,6 @@ func TestOpenFaults(t *testing.T) {
 	}
 }
 
-// BenchmarkRegistration measures a registration by POST, with the real core, without the network.
-func BenchmarkRegistration(b *testing.B) {
-	h, err := Open(Config{Data: b.TempDir(), Create: true, Snapshot: edgetest.Snapshot(), WritesPerMinute: new(int64), Key: edgetest.Key, Log: quiet})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer h.Close()
-	b.ReportAllocs()
-	b.SetParallelism(32) // 64 callers on two processors
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			r := httptest.NewRequest("POST", "/api/waitlist", strings.NewReader(`{"agent_name":"ledger-lark"}`))
-			r.Host = "www.example.org"
-			w := &inMemory{header: http.Header{}}
-			if h.ServeHTTP(w, r); w.status != 200 {
-				b.Errorf("%d %s", w.status, w.body)
-			}
-		}
-	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
-}
-
 // TestKeyOfTheContent: the log says how the host's key and the one of the content fit, and never
 // repeats the latter, which may be a secret.
 func TestKeyOfTheContent(t *testing.T) {

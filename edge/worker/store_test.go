@@ -12,36 +12,10 @@ import (
 	"anteroom/edge/edgetest"
 )
 
-// watched is a D1 binding that waits before each call for wait, a JavaScript expression that
-// may use n, its number of statements.
-func watched(wait string) string {
-	return `DB: {
-    prepare: (sql) => ({ bind: (...args) => {
-      const real = env.DB.prepare(sql).bind(...args);
-      return { real, all: async () => { const n = 1; await (` + wait + `); return real.all(); } };
-    } }),
-    batch: async (list) => { const n = list.length; await (` + wait + `); return env.DB.batch(list.map(({ real }) => real)); },
-  }`
-}
-
-// watch starts a service with a watched D1 and without a limiter.
-func watch(t *testing.T, wait string) *service {
-	t.Helper()
-	return startMain(t, with(watched(wait)))
-}
-
-func (s *service) register(name string) (status int, registered string) {
-	s.t.Helper()
-	answer, body := s.do("POST", "/api/waitlist", `{"agent_name":"`+name+`"}`)
-	registration, _ := body["registration"].(map[string]any)
-	registered, _ = registration["agent_name"].(string)
-	return answer.StatusCode, registered
-}
-
 // TestCallerGoesAway: the transaction of a caller who goes away is done.
 func TestCallerGoesAway(t *testing.T) {
 	t.Parallel()
-	s := watch(t, `later(400)`)
+	s := startMain(t, with(`DB: { batch: (list) => later(400).then(() => env.DB.batch(list)), prepare: (sql) => env.DB.prepare(sql) }`))
 	impatient := http.Client{Timeout: 150 * time.Millisecond}
 	if answer, err := impatient.Post(s.url+"/api/waitlist", "application/json", strings.NewReader(registration)); err == nil {
 		t.Errorf("answered %d before its caller went away", answer.StatusCode)
