@@ -1,7 +1,6 @@
 package native
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"net/http"
@@ -144,22 +143,6 @@ func TestRelaysAtOnce(t *testing.T) {
 	h.endRelays()
 	if _, _, contents := server.Got(); len(contents) != relaysAtOnce {
 		t.Errorf("%d messages", len(contents))
-	}
-}
-
-// TestClosedWhileRelaying: a host that is closed without having served ends its relays.
-func TestClosedWhileRelaying(t *testing.T) {
-	server := smtptest.Start(t, smtptest.Properties{Hold: make(chan struct{})})
-	defer close(server.Hold)
-	h, log := relayHost(t, server, fake{})
-	h.relayPause = time.Millisecond
-	h.sendSoon(h.site.Load(), turn.Message{ID: "id", Subject: "s", Text: "t"})
-	<-server.Scanning
-	if err := h.Close(); err != nil || !strings.Contains(log.String(), "not known whether") {
-		t.Errorf("%v, log %s", err, log)
-	}
-	if h.relayContext.Err() != context.Canceled {
-		t.Error("its relays are not cut off")
 	}
 }
 

@@ -38,8 +38,6 @@ func TestMakeFolder(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	t.Chdir(dir)
-	must(t, MakeFolder("relative/folder/"))
 }
 
 // TestSynced: MakeFolder syncs the folder above each folder that it makes, and WriteNew its file.

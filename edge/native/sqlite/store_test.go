@@ -45,21 +45,6 @@ func openStore(t testing.TB, path string) *Store {
 	return s
 }
 
-// TestRoom: the size of a store is that of its file and its write-ahead log.
-func TestRoom(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	s := openStore(t, path)
-	size := func(name string) int64 {
-		info, err := os.Stat(name)
-		must(t, err)
-		return info.Size()
-	}
-	used, most, err := s.Room()
-	if log := size(path + "-wal"); err != nil || log == 0 || used != size(path)+log || most < used {
-		t.Errorf("%d bytes of %d, %v: want %d and a log of %d", used, most, err, size(path), log)
-	}
-}
-
 func one(sql string, args ...any) turn.Exec {
 	return turn.Exec{Statements: []turn.Statement{turn.SQL(sql, args...)}}
 }
@@ -139,13 +124,19 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestGroup: of many callers at once, a third of whose Execs fail, each gets the answer to its own.
+// TestGroup: of many callers at once, a third of whose Execs fail, each gets the answer to its own,
+// also while another process writes to the file. Who watches the store hears of each Exec.
 func TestGroup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
-	s := openStore(t, path)
-	const callers, each = 32, 30
+	stores := []*Store{openStore(t, path), openStore(t, path)}
+	var watched atomic.Int64
+	for _, s := range stores {
+		s.Watch(func(n int, _ time.Duration) { watched.Add(int64(n)) })
+	}
+	const callers, each = 32, 15
 	var all sync.WaitGroup
-	for range callers {
+	for caller := range callers {
+		s := stores[caller%2]
 		all.Go(func() {
 			for i := range each {
 				id := newID()
@@ -155,21 +146,19 @@ func TestGroup(t *testing.T) {
 					statements, want = append(statements, nameless().Statements[0]), turn.Refused
 				}
 				r := s.Exec(turn.Exec{Statements: statements})
-				if r.Failure != want {
-					t.Errorf("failure %q, want %q", r.Failure, want)
-				}
 				got := s.Exec(one("SELECT count(*) FROM registrations WHERE record_id = ?", id))
-				if got.Failure != turn.None {
-					t.Errorf("read: failure %q", got.Failure)
-				} else if (got.Rows[0][0][0] == int64(1)) != (want == turn.None) {
-					t.Errorf("failure %q, and the row is there: %v", want, got.Rows)
+				if r.Failure != want || got.Failure != turn.None || (got.Rows[0][0][0] == int64(1)) != (want == turn.None) {
+					t.Errorf("failure %q, want %q, and the rows are %v", r.Failure, want, got.Rows)
 				}
 			}
 		})
 	}
 	all.Wait()
-	if n := count(t, s, "registrations"); n != callers*each*2/3 {
-		t.Errorf("%d rows, want %d", n, callers*each*2/3)
+	for _, s := range stores {
+		s.Watch(nil) // after the last group
+	}
+	if n := count(t, stores[0], "registrations"); n != callers*each*2/3 || watched.Load() != 2*callers*each {
+		t.Errorf("%d rows, and %d Execs were watched", n, watched.Load())
 	}
 }
 
@@ -426,26 +415,6 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses: two stores write to one file, as a running server and a command do.
-func TestTwoProcesses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.db")
-	stores := []*Store{openStore(t, path), openStore(t, path)}
-	var all sync.WaitGroup
-	for i := range 8 {
-		all.Go(func() {
-			for range 20 {
-				if r := stores[i%2].Exec(insert(newID())); r.Failure != turn.None {
-					t.Errorf("failure %q", r.Failure)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if n := count(t, stores[0], "registrations"); n != 160 {
-		t.Errorf("%d rows, want 160", n)
-	}
-}
-
 // TestForgetLeavesNothing: rows that grow, shrink and move leave copies of themselves in their
 // pages. After Forget no file of the folder holds an erased address.
 func TestForgetLeavesNothing(t *testing.T) {
@@ -667,25 +636,4 @@ func BenchmarkExec(b *testing.B) {
 	}
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
-}
-
-// Who watches the store hears of each transaction, and how many Execs shared it.
-func TestWatch(t *testing.T) {
-	s := openStore(t, filepath.Join(t.TempDir(), FileName))
-	executions := 0
-	s.Watch(func(n int, took time.Duration) {
-		if executions += n; n < 1 || n > groupSize || took <= 0 {
-			t.Errorf("%d, %v", n, took)
-		}
-	})
-	var all sync.WaitGroup
-	for range 100 {
-		all.Go(func() { s.Exec(one("SELECT 1")) })
-	}
-	all.Wait()
-	s.Exec(one("nonsense"))
-	s.Watch(nil) // after the last group
-	if executions != 101 {
-		t.Errorf("%d executions", executions)
-	}
 }
