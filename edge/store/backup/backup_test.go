@@ -373,11 +373,7 @@ func TestRestore(t *testing.T) {
 	if dump(t, path) != dump(t, file) {
 		t.Error("other rows than the backup")
 	}
-	for name, mode := range map[string]fs.FileMode{folder: 0o700, path: 0o600} {
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", name, info.Mode(), err)
-		}
-	}
+	must(t, errors.Join(disk.Private(folder), disk.Private(path)))
 	opened, err := sqlite.Open(path, quiet)
 	must(t, err)
 	defer opened.Close()

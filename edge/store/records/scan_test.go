@@ -50,20 +50,6 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// More rows than a page are read to the last, also if they fill pages exactly.
-func TestScanPages(t *testing.T) {
-	s := openStore(t, filepath.Join(t.TempDir(), sqlite.FileName))
-	const rows = 2*pageRows + 1
-	exec(t, s, fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-		INSERT INTO registrations (record_id, recorded_at, agent_name, payload_sha256) SELECT 'id' || i, 'at', 'lark', 'sum' FROM n`, rows))
-	for _, last := range []int64{rows, rows - 1, pageRows, 1} {
-		list, err := Scan(t.Context(), s, registrations, 0, last)
-		if err != nil || int64(len(list)) != last || list[last-1].ID != fmt.Sprint("id", last) {
-			t.Errorf("%d of %d: %v", len(list), last, err)
-		}
-	}
-}
-
 // Measure takes everything that was there up to now, and up to an earlier time what came before the
 // first record of later.
 func TestMeasure(t *testing.T) {
