@@ -5,8 +5,6 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -25,6 +23,9 @@ func TestParse(t *testing.T) {
 		if key, err := Parse(text); err != nil || !key.Equal(want) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+	if public := Public(want); !IsSecret(want, b64(seed)) || IsSecret(want, public) || IsSecret(nil, "") || Public(nil) != "" {
+		t.Error("the halves of a key are mistaken for each other")
 	}
 	wrong := bytes.Clone(der)
 	wrong[11]++ // another algorithm
@@ -50,33 +51,6 @@ func TestParse(t *testing.T) {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
-	}
-}
-
-// A new key is in a file of its owner's, and no file is ever overwritten.
-func TestGenerate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "receipt.key")
-	public, err := Generate(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := os.ReadFile(path)
-	key, err := Parse(string(text))
-	if err != nil || base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey)) != public || Public(key) != public || Public(nil) != "" {
-		t.Fatalf("the public half differs (%v)", err)
-	}
-	if !strings.HasPrefix(string(text), "anteroom-secret:") {
-		t.Error("the file does not say that it holds a secret")
-	}
-	if seed := base64.StdEncoding.EncodeToString(key.Seed()); !IsSecret(key, seed) || IsSecret(key, public) || IsSecret(nil, "") {
-		t.Error("the halves of a key are mistaken for each other")
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("file %v, %v", info, err)
-	}
-	_, err = Generate(path)
-	if again, _ := os.ReadFile(path); err == nil || !strings.Contains(err.Error(), "never overwritten") || !bytes.Equal(again, text) {
-		t.Errorf("a second key in the same file: %v", err)
 	}
 }
 
