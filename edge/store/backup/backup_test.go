@@ -272,7 +272,7 @@ func TestCheck(t *testing.T) {
 		"as it was": {func(string) error { return nil }, ""},
 		"overwritten": {func(path string) error {
 			return os.WriteFile(path, slices.Concat(text[:8192], make([]byte, 8192), text[16384:]), 0o600)
-		}, "damaged"},
+		}, "(take another backup)"},
 		"newer":          {changed("INSERT INTO d1_migrations (name) VALUES ('9999_new.sql')"), "unknown migration 9999_new.sql (use the program that applied it, or a newer one)"},
 		"foreign":        {changed("DROP TABLE d1_migrations"), "not an Anteroom database"},
 		"two ids":        {changed("INSERT INTO store (id) VALUES ('x')"), "got 2 rows, want 1"},

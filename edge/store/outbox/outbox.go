@@ -95,7 +95,8 @@ func Deliver(t *turn.Turn) *turn.Response {
 	var rows []due
 	for _, row := range claimed.Rows[0] {
 		rows = append(rows, due{
-			turn.Text(row[0]), turn.Text(row[1]), turn.Text(row[2]), turn.Integer(row[3]), turn.Text(row[4]), turn.Integer(row[5]),
+			turn.Text(row[0]), turn.Text(row[1]), turn.Text(row[2]), turn.Integer(row[3]),
+			turn.Text(row[4]), turn.Integer(row[5]),
 		})
 	}
 	id := rows[0].digest
@@ -154,7 +155,8 @@ func digest(service, id string, rows []due, addresses bool) turn.Message {
 		b.WriteString("The relay may refuse the addresses: anteroom records list contacts --addresses shows them.\n")
 	}
 	for _, row := range rows {
-		b.WriteString("\nrecord: " + row.record + "\nkind: " + row.kind + "\nreceived: " + civil.FormatTime(row.created) + "\n")
+		b.WriteString("\nrecord: " + row.record + "\nkind: " + row.kind +
+			"\nreceived: " + civil.FormatTime(row.created) + "\n")
 		if addresses {
 			payload, _ := jsondoc.Parse([]byte(row.payload))
 			b.WriteString("address: " + payload.Get("address").Text + "\n")

@@ -30,7 +30,8 @@ func (o *Outbox) String() string {
 // Undelivered counts the messages that are not delivered.
 func Undelivered(ctx context.Context, r Reader) (o Outbox, err error) {
 	rows, err := r.Read(ctx,
-		turn.SQL("SELECT (SELECT count(*) FROM outbox WHERE state = 'pending'), (SELECT count(*) FROM outbox WHERE state = 'dead'), "+
+		turn.SQL("SELECT (SELECT count(*) FROM outbox WHERE state = 'pending'), "+
+			"(SELECT count(*) FROM outbox WHERE state = 'dead'), "+
 			"(SELECT min(created_at) FROM outbox WHERE state = 'pending')"),
 		turn.SQL("SELECT last_error FROM outbox "+
 			"WHERE state <> 'delivered' AND last_error IS NOT NULL ORDER BY id DESC LIMIT 1"),

@@ -109,7 +109,8 @@ func AppendFacts(b []byte, fault string, s *snapshot.Snapshot, messages string, 
 	w.Str("service", s.Service)
 	w.Str("relayFrom", s.RelayFrom)
 	w.Str("relayTo", s.RelayTo)
-	writeAnswer(&w, "unfinished", respond.Unfinished(&turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}))
+	failed := &turn.Turn{Snapshot: s, Request: turn.Request{Host: s.CanonicalHost}}
+	writeAnswer(&w, "unfinished", respond.Unfinished(failed))
 	w.Str("messagesPath", messages)
 	writeAnswer(&w, "messagesUnfinished", unfinished)
 	w.Str("readyPath", health.Ready)
