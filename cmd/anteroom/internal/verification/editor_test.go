@@ -2,9 +2,11 @@ package verification
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +19,9 @@ var hostile = []string{
 	"#!! f", "'g", "h: |", "---", "...", "%YAML 1.2", "\u202ei", "{{", "- j", "\x00k", "l\\\"",
 }
 
-func withHostile(t testing.TB) *service {
+// A template that is given back as it is decides what holds without an answer, whatever names there
+// are in its comments: each record has one answer, and the texts stay.
+func TestTemplate(t *testing.T) {
 	s := newService(t)
 	s.content["service.yaml"].Data = bytes.Replace(s.content["service.yaml"].Data, []byte("own_names: []"), []byte(`own_names: ["probe *"]`), 1)
 	s.register(90, "probe 0", "", "09:00:00")
@@ -29,29 +33,14 @@ func withHostile(t testing.TB) *service {
 			id(i+61), when("10:00:02"), name, name, roster)
 		s.exec("INSERT INTO suggestions (record_id, filed_at, filed_as, kind, text_sha256) VALUES (?, ?, 'anonymous', 'idea', ?)", id(i+61), when("10:00:02"), hexSum(name))
 	}
-	return s
-}
-
-// A template that is given back as it is decides what holds without an answer, whatever names there
-// are in its comments: each record has one answer, and the texts stay.
-func TestTemplate(t *testing.T) {
-	s := withHostile(t)
 	pending := s.take("12:00:00")
 	for _, name := range hostile {
 		pending.seen = append(pending.seen, records.Observation{Day: day, Client: name, Kind: "initialize", N: 3})
 	}
 	text := pending.template()
-	a, err := parseAnswers("f", text)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	if len(a.Registrations) != 2*len(hostile)+1 || len(a.Charters) != len(hostile) || len(a.Suggestions) != len(hostile) || a.Through != pending.through || a.Lost != "" || a.Correction != "" {
+	a := answersOf(t, string(text))
+	if len(a.Registrations) != 2*len(hostile)+1 || len(a.Charters) != len(hostile) || len(a.Suggestions) != len(hostile) || a.Lost+a.Correction != "" {
 		t.Errorf("the answers are %+v\n%s", a, text)
-	}
-	for i := range a.Registrations {
-		if want := map[bool]string{true: "own", false: "leave"}[i == 0]; a.Registrations[i].Decision != want || a.Registrations[i].AgentName != "" {
-			t.Errorf("proposed: %+v", a.Registrations[i])
-		}
 	}
 	d, err := pending.decide(a, nil)
 	if err != nil {
@@ -90,45 +79,6 @@ func TestTemplateFolds(t *testing.T) {
 	}
 }
 
-// editor edits a draft, once each time it is opened.
-type editor struct {
-	edits  []func(string) string
-	shown  []string // the draft as each time it was opened
-	lines  []int    // at which it was opened
-	faults []string // that were shown between
-	draft  string
-}
-
-func (s *service) edit(draft string, pending *survey, edits ...func(string) string) (e *editor, d *decided, err error) {
-	s.t.Helper()
-	e = &editor{edits: edits, draft: draft}
-	d, err = (&editing{
-		open: func(line int) error {
-			text, err := os.ReadFile(draft)
-			if info, _ := os.Stat(draft); info.Mode().Perm() != 0o600 {
-				s.t.Errorf("others may read it: %v", info.Mode())
-			}
-			e.shown, e.lines = append(e.shown, string(text)), append(e.lines, line)
-			if changed := e.edits[len(e.shown)-1](string(text)); changed != string(text) {
-				err = os.WriteFile(draft, []byte(changed), 0o600)
-			}
-			return err
-		},
-		refused: func(wrong error) (bool, error) {
-			e.faults = append(e.faults, strings.ReplaceAll(wrong.Error(), draft, "draft"))
-			return len(e.shown) < len(edits), nil
-		},
-		decide: func(a *answers) (*decided, error) { return pending.decide(a, nil) },
-	}).edit(draft, pending.template())
-	return e, d, err
-}
-
-func replaced(old, new string) func(string) string {
-	return func(text string) string { return strings.Replace(text, old, new, 1) }
-}
-
-func lineOf(text, part string) int { return strings.Count(text[:strings.Index(text, part)], "\n") + 1 }
-
 // Faults are shown by their places, as often as there are some, and the draft is opened again at
 // the first one. What was answered stays.
 func TestEdit(t *testing.T) {
@@ -136,61 +86,50 @@ func TestEdit(t *testing.T) {
 	s.register(1, "lark", "", "10:00:00")
 	s.register(2, "wren", "", "10:00:01")
 	pending, draft := s.take("12:00:00"), filepath.Join(t.TempDir(), "draft")
-	lark, wren := `- {decision: leave, reason: "", agent: "`+id(1)+`"}`, `- {decision: leave, reason: "", agent: "`+id(2)+`"}`
-	e, d, err := s.edit(draft, pending,
-		replaced(lark, `- {decision: vouch, reason: "", agent: "`+id(1)+`"}`),
-		func(text string) string {
-			return strings.NewReplacer(`vouch, reason: ""`, "vouch, reason: known", wren, "- {decision: own, agent_name: nobody}", "shipped: 0", "shipped: [").Replace(text)
+	edits := []*strings.Replacer{
+		strings.NewReplacer(`leave, reason: "", agent: "`+id(1), `vouch, reason: "", agent: "`+id(1), "shipped: 0", "shipped: many"),
+		strings.NewReplacer(`vouch, reason: ""`, "vouch, reason: known", "correction:", "corection:"),
+		strings.NewReplacer("corection:", "correction:"),
+		strings.NewReplacer("# Hand", "\ufeff# Hand", "shipped: many", "shipped: 0", `what_changed: ""`, "what_changed: One came.",
+			`one_ambiguous_read: ""`, "one_ambiguous_read: None.", "\n", "\r\n"),
+	}
+	opened, faults := []int{}, ""
+	d, err := (&editing{
+		open: func(line int) error {
+			text, err := os.ReadFile(draft)
+			if info, _ := os.Stat(draft); info.Mode().Perm() != 0o600 {
+				t.Errorf("others may read it: %v", info.Mode())
+			}
+			edited := edits[len(opened)].Replace(string(text))
+			opened = append(opened, line)
+			return errors.Join(err, os.WriteFile(draft, []byte(edited), 0o600))
 		},
-		func(text string) string {
-			return strings.NewReplacer("shipped: [", "shipped: many", "correction:", "corection:").Replace(text)
+		refused: func(wrong error) (bool, error) {
+			faults += strings.ReplaceAll(wrong.Error(), draft, "draft") + "\n"
+			return true, nil
 		},
-		replaced("corection:", "correction:"),
-		func(text string) string {
-			return "\ufeff" + strings.ReplaceAll(strings.NewReplacer("shipped: many", "shipped: 0", "agent_name: nobody", "agent_name: wren",
-				`what_changed: ""`, "what_changed: One came.", `one_ambiguous_read: ""`, "one_ambiguous_read: None.").Replace(text), "\n", "\r\n")
-		},
-	)
+		decide: func(a *answers) (*decided, error) { return pending.decide(a, nil) },
+	}).edit(draft, pending.template())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []struct {
-		part   string // of the line of the first fault
-		faults string
-	}{
-		{"- {decision: vouch", "draft:%d:5: registrations[0]: a vouch needs a reason"},
-		{"shipped: [", `draft:%d:24: not valid YAML: did not find expected ',' or ']' (indent with spaces; quote a text that holds ": " or begins with a special character)`},
-		{"corection", "draft:%d:1: unknown key corection (did you mean correction?)"},
-		{"- {decision: own", "draft:%d:5: registrations[1]: agent_name nobody matches no new registration (earlier: true selects verified ones)\n" +
-			"draft:%d:3: numbers.suggestions.shipped: want a number from 0 on"},
-	} {
-		lines := []any{lineOf(e.shown[i+1], want.part)}
-		if strings.Count(want.faults, "%d") > 1 {
-			lines = append(lines, lineOf(e.shown[i+1], "suggestions.shipped"))
-		}
-		if want := fmt.Sprintf(want.faults, lines...); e.faults[i] != want || e.lines[i+1] != lines[0] {
-			t.Errorf("fault %d, opened at %d:\n%s\nwant\n%s", i+1, e.lines[i+1], e.faults[i], want)
-		}
+	text, err := os.ReadFile(draft)
+	vouch, shipped, correction := lineOf(text, "{decision: vouch"), lineOf(text, "shipped:"), lineOf(text, "correction:")
+	want := fmt.Sprintf("draft:%d:5: registrations[0]: a vouch needs a reason\ndraft:%d:1: unknown key corection (did you mean correction?)\n"+
+		"draft:%d:3: numbers.suggestions.shipped: want a number from 0 on\n", vouch, correction, shipped)
+	if faults != want || !slices.Equal(opened, []int{0, vouch, correction, shipped}) {
+		t.Errorf("opened at %v with\n%s\nwant\n%s", opened, faults, want)
 	}
-	if len(e.faults) != 4 || e.lines[0] != 0 {
-		t.Errorf("faults %q, lines %v", e.faults, e.lines)
-	}
-	if list := d.verification.Decisions; len(list) != 2 || list[0].Decision != "vouch" || list[1].Decision != "own" || !strings.Contains(string(d.board.text), "One came.") {
-		t.Errorf("decided: %+v", list)
-	}
-	if text, _ := os.ReadFile(draft); !strings.Contains(string(text), "One came.") {
-		t.Errorf("kept until it is written:\n%s", text)
+	if list := d.verification.Decisions; len(list) != 1 || list[0].Decision != "vouch" || !bytes.Contains(d.board.text, []byte("One came.")) || err != nil {
+		t.Errorf("decided: %+v, %v", list, err)
 	}
 	if through, err := begun(draft); err != nil || through != pending.through {
 		t.Errorf("with CR LF: %q, %v", through, err)
 	}
 }
 
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
+func lineOf(text []byte, part string) int {
+	return bytes.Count(text[:bytes.Index(text, []byte(part))], []byte{'\n'}) + 1
 }
 
 // The file has the texts of suggestions, and nothing in them becomes an answer. Of many records the
@@ -215,7 +154,7 @@ func TestTemplateTexts(t *testing.T) {
 			t.Errorf("%s\nwant %s", text[:min(3000, len(text))], want)
 		}
 	}
-	a := must(parseAnswers("f", []byte(text)))
+	a := answersOf(t, text)
 	if len(a.Suggestions) != maxListed || len(a.Charters) != 1 || a.Lost != "" || strings.Contains(text, "longlong") {
 		t.Errorf("%d suggestions, %d charters", len(a.Suggestions), len(a.Charters))
 	}

@@ -2,6 +2,7 @@ package verification
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -110,7 +111,7 @@ type known struct{ kind, name, decision string }
 
 // However records come, are decided, lost and brought back, the log counts what the board says.
 func TestLogCountsAsBoards(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := newService(t)
 			r := rand.New(rand.NewPCG(seed, 0))
@@ -126,7 +127,7 @@ func TestLogCountsAsBoards(t *testing.T) {
 					store[n] = s.record(r, n, at.Format(time.RFC3339))
 				}
 				lost := false
-				for _, gone := range sortedKeys(store) {
+				for _, gone := range slices.Sorted(maps.Keys(store)) {
 					if verified[gone] && k > 2 && seed%2 == 0 && r.IntN(20) == 0 {
 						s.exec(fmt.Sprintf("DELETE FROM %ss WHERE record_id = ?", store[gone].kind), id(gone))
 						delete(store, gone)
@@ -177,7 +178,7 @@ func decideAtRandom(r *rand.Rand, store map[int]known, verified map[int]bool) st
 	for _, kind := range site.Kinds {
 		fmt.Fprintf(&b, "%ss:\n", kind)
 		none := true
-		for _, n := range sortedKeys(store) {
+		for _, n := range slices.Sorted(maps.Keys(store)) {
 			k := store[n]
 			if k.kind != kind || r.IntN(3) > 0 {
 				continue
@@ -196,14 +197,6 @@ func decideAtRandom(r *rand.Rand, store map[int]known, verified map[int]bool) st
 		}
 	}
 	return b.String()
-}
-
-func sortedKeys(store map[int]known) (list []int) {
-	for n := range store {
-		list = append(list, n)
-	}
-	slices.Sort(list)
-	return list
 }
 
 func countsOf(store map[int]known) []int {
