@@ -44,9 +44,7 @@ func buildImage(t *testing.T, root string) (made image) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(from, name), content, 0o755)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	policy := write(t, dir, "policy.json", `{"default":[{"type":"insecureAcceptAnything"}]}`)
 	buildah := func(action string, args ...string) {
@@ -68,9 +66,7 @@ func buildImage(t *testing.T, root string) (made image) {
 		if err == nil {
 			err = json.Unmarshal(content, into)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	type blob struct{ Digest string }
 	var index struct{ Manifests []blob }
@@ -92,15 +88,11 @@ func buildImage(t *testing.T, root string) (made image) {
 func unpack(t *testing.T, layer, root string) int64 {
 	t.Helper()
 	f, err := os.Open(layer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer f.Close()
 	info, _ := f.Stat()
 	plain, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for files := tar.NewReader(plain); ; {
 		h, err := files.Next()
 		if errors.Is(err, io.EOF) {
@@ -118,9 +110,7 @@ func unpack(t *testing.T, layer, root string) int64 {
 		if err == nil {
 			err = os.Chown(name, h.Uid, h.Gid)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 }
 

@@ -1,7 +1,7 @@
 //go:build full
 
 // Package service_test runs the files of this folder with the programs that read them: systemd,
-// Caddy, and the host itself.
+// Caddy, mail servers, and the host itself.
 package service_test
 
 import (
@@ -93,9 +93,7 @@ func tool(t *testing.T, name string) string {
 func text(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(b)
 }
 
@@ -308,9 +306,7 @@ func startWith(t *testing.T, socket *os.File, data string, settings ...string) *
 func freePort(t *testing.T) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", ":0") // of IPv4 and IPv6
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer listener.Close()
 	return listener.Addr().(*net.TCPAddr).Port
 }
@@ -331,9 +327,7 @@ func changed(t *testing.T, conf string, texts ...string) string {
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -365,18 +359,14 @@ var proxies = map[string]func(t *testing.T, dir, upstream string, secure, plain 
 func certify(t *testing.T, dir string) (certificate, key string) {
 	t.Helper()
 	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
+	check(t, err)
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{canonical, apex}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour),
 	}
-	about := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{canonical, apex}, NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, about, about, secret.Public(), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return write(t, dir, "certificate.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))),
 		write(t, dir, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
 }
@@ -420,9 +410,7 @@ func startProxy(t *testing.T, name, upstream string) (said *output, from func(ad
 func ask(t *testing.T, client *http.Client, method, url, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
@@ -438,11 +426,16 @@ func ask(t *testing.T, client *http.Client, method, url, body string, header ...
 	return answer, string(said)
 }
 
+func post(t *testing.T, client *http.Client, url, body string) {
+	t.Helper()
+	if answer, said := ask(t, client, "POST", url, body, "Content-Type", "application/json"); answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s", url, answer.StatusCode, said)
+	}
+}
+
 func register(t *testing.T, client *http.Client, base string) {
 	t.Helper()
-	if answer, body := ask(t, client, "POST", base+"/api/waitlist", `{"agent_name":"lark"}`); answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %d %s", base, answer.StatusCode, body)
-	}
+	post(t, client, base+"/api/waitlist", `{"agent_name":"lark"}`)
 }
 
 // Behind each proxy a caller has a limit of its own, over IPv4 and IPv6. The apex redirects, and
@@ -480,9 +473,7 @@ func TestProxies(t *testing.T) {
 				{"another host", "GET", base + "/api/quest", "", "www.other.example", http.StatusMisdirectedRequest},
 			} {
 				r, err := http.NewRequest(c.method, c.url, strings.NewReader(c.body))
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				r.Host = c.host
 				answer, err := from("127.0.0.1").Do(r)
 				if err != nil {
@@ -604,14 +595,10 @@ func TestRestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			socket, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer socket.Close()
 			file, err := socket.(*net.TCPListener).File()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer file.Close()
 			settings := []string{"ANTEROOM_ADDR=" + socket.Addr().String(), "ANTEROOM_WRITE_LIMIT=0"}
 			data := t.TempDir()

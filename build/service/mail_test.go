@@ -1,19 +1,10 @@
 //go:build full
 
-// Package mail_test has mail servers of others take what the host sends: Postfix and Exim, strict
-// about the names of their clients.
-package mail_test
+package service_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"mime/quotedprintable"
 	"net"
 	"net/http"
@@ -26,29 +17,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"text/template"
 	"time"
 )
 
-// program is the path of the program: the one that the gate has built, or a new one.
-var program = sync.OnceValue(func() string {
-	if built := os.Getenv("ANTEROOM_BIN"); built != "" {
-		return built
-	}
-	built := filepath.Join(os.TempDir(), "anteroom-mail-test")
-	if said, err := exec.Command("go", "build", "-o", built, "../../cmd/anteroom").CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("build the program: %v: %s", err, said))
-	}
-	return built
-})
+// mailServers is where build/toolchain/debian.sh puts Postfix and Exim.
+const mailServers = "../cache/mail"
 
-// unpacked is where build/toolchain/debian.sh puts the mail servers.
-const unpacked = "../cache/mail"
-
-// server is a mail server that is running. Its folder has boxes with a Maildir of each mailbox.
+// server is a mail server that is running. It is strict about the names of its clients. Its folder
+// has boxes with a Maildir of each mailbox.
 type server struct {
 	t       *testing.T
 	Folder  string // with all that it needs, open to its user
@@ -59,7 +38,7 @@ type server struct {
 	command *exec.Cmd
 }
 
-// newServer prepares a folder: the programs, and a certificate of an authority of its own.
+// newServer prepares a folder: the programs, and a certificate.
 func newServer(t *testing.T) *server {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -71,16 +50,16 @@ func newServer(t *testing.T) *server {
 	s := &server{t: t, Folder: folder, Root: filepath.Join(folder, "root"), Port: freePort(t)}
 	s.User, err = user.Lookup("mail")
 	check(t, err)
-	if _, err := os.Stat(unpacked); err != nil {
+	if _, err := os.Stat(mailServers); err != nil {
 		t.Fatal("Postfix and Exim are not unpacked (build/toolchain/debian.sh fetches them on Debian)")
 	}
-	check(t, os.CopyFS(s.Root, os.DirFS(unpacked)))
+	check(t, os.CopyFS(s.Root, os.DirFS(mailServers)))
 	libraries, _ := filepath.Glob(filepath.Join(s.Root, "usr/lib/*-linux-gnu*/libnss_wrapper.so"))
 	if len(libraries) != 1 {
 		t.Fatalf("found %q, want one library (remove build/cache/mail, and run build/toolchain/debian.sh)", libraries)
 	}
 	s.Library = filepath.Dir(libraries[0])
-	s.certify()
+	certify(t, s.Folder)
 	return s
 }
 
@@ -90,41 +69,6 @@ func check(t *testing.T, faults ...error) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
-// certify writes ca.pem, cert.pem and key.pem.
-func (s *server) certify() {
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the authority of a test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), NotBefore: authority.NotBefore, NotAfter: authority.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check(s.t, err)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	check(s.t, err)
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	check(s.t, err)
-	root, err := x509.CreateCertificate(rand.Reader, authority, authority, &authorityKey.PublicKey, authorityKey)
-	check(s.t, err)
-	certificate, err := x509.CreateCertificate(rand.Reader, leaf, authority, &key.PublicKey, authorityKey)
-	check(s.t, err)
-	for name, block := range map[string]*pem.Block{
-		"ca.pem": {Type: "CERTIFICATE", Bytes: root}, "cert.pem": {Type: "CERTIFICATE", Bytes: certificate}, "key.pem": {Type: "PRIVATE KEY", Bytes: secret},
-	} {
-		s.write(name, string(pem.EncodeToMemory(block)))
 	}
 }
 
@@ -254,7 +198,7 @@ smtpd_sasl_auth_enable = yes
 smtpd_sasl_local_domain = anteroom.example
 smtpd_tls_security_level = encrypt
 smtpd_tls_auth_only = yes
-smtpd_tls_cert_file = {{.Folder}}/cert.pem
+smtpd_tls_cert_file = {{.Folder}}/certificate.pem
 smtpd_tls_key_file = {{.Folder}}/key.pem
 `)
 	s.write("conf/master.cf", `
@@ -309,7 +253,7 @@ primary_hostname = mail.anteroom.example
 local_interfaces = 127.0.0.1
 daemon_smtp_ports = {{.Port}}
 tls_on_connect_ports = {{.Port}}
-tls_certificate = {{.Folder}}/cert.pem
+tls_certificate = {{.Folder}}/certificate.pem
 tls_privatekey = {{.Folder}}/key.pem
 smtputf8_advertise_hosts = *
 dsn_advertise_hosts = *
@@ -354,7 +298,7 @@ plain:
   server_set_id = $auth2
   server_advertise_condition = ${if def:tls_in_cipher}
 `)
-	s.own("spool", "boxes")
+	s.own("spool", "boxes", "certificate.pem", "key.pem")
 	// The user that Debian's Exim looks for may not be on this machine.
 	for _, name := range []string{"passwd", "group"} {
 		known, err := os.ReadFile("/etc/" + name)
@@ -369,71 +313,48 @@ plain:
 	return s, fmt.Sprintf("smtps://relay%%40anteroom.example:p%%40ss%%3A%%2F%%20%%3F%%23%%25@127.0.0.1:%d?ca=", s.Port)
 }
 
-// service is a content folder of its own, and the environment of its commands.
-type service struct {
-	t           *testing.T
-	folder      string
-	environment []string
+// own is a service of its own, and the settings of its commands.
+type own struct {
+	t        *testing.T
+	folder   string
+	settings []string
 }
 
-// newService makes a service that mails to one mailbox, and whose bounces go to another.
-func newService(t *testing.T, to, relay string) *service {
+// newOwn makes a service that mails to one mailbox, and whose bounces go to another.
+func newOwn(t *testing.T, to, relay string) *own {
 	t.Helper()
-	s := &service{t: t, folder: t.TempDir(), environment: append(os.Environ(), "ANTEROOM_SMTP="+relay, "ANTEROOM_OUTBOX=copies")}
-	check(t, os.CopyFS(filepath.Join(s.folder, "content"), os.DirFS("../../content")))
-	file := filepath.Join(s.folder, "content/service.yaml")
-	text, err := os.ReadFile(file)
-	check(t, err)
-	edited := regexp.MustCompile(`(?m)^  to: .*$`).ReplaceAllString(string(text), "  to: "+to+"@anteroom.example\n  bounces: bounces@anteroom.example")
-	check(t, os.WriteFile(file, []byte(edited), 0o600))
-	s.run(0, "generate")
-	return s
+	folder := t.TempDir()
+	o := &own{t, folder, []string{
+		"ANTEROOM_SMTP=" + relay, "ANTEROOM_OUTBOX=" + filepath.Join(folder, "copies"), "ANTEROOM_DATA=" + filepath.Join(folder, "data"),
+		"ANTEROOM_PUBLIC=" + filepath.Join(folder, "public"),
+	}}
+	check(t, os.CopyFS(filepath.Join(folder, "content"), os.DirFS("../../content")))
+	edited := regexp.MustCompile(`(?m)^  to: .*$`).ReplaceAllString(text(t, "../../content/service.yaml"), "  to: "+to+"@anteroom.example\n  bounces: bounces@anteroom.example")
+	write(t, filepath.Join(folder, "content"), "service.yaml", edited)
+	o.run(0, "generate")
+	return o
 }
 
 // run runs a command, which has to end with a code, and gives what it prints.
-func (s *service) run(code int, args ...string) string {
-	s.t.Helper()
+func (o *own) run(code int, args ...string) string {
+	o.t.Helper()
 	command := exec.Command(program(), args...)
-	command.Dir, command.Env = s.folder, s.environment
+	command.Dir, command.Env = o.folder, append(os.Environ(), o.settings...)
 	said, _ := command.CombinedOutput()
 	if got := command.ProcessState.ExitCode(); got != code {
-		s.t.Fatalf("anteroom %q: code %d, want %d: %s", args, got, code, said)
+		o.t.Fatalf("anteroom %q: code %d, want %d: %s", args, got, code, said)
 	}
 	return string(said)
 }
 
 // serve runs the server while do calls it at an address.
-func (s *service) serve(do func(base string)) {
-	s.t.Helper()
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(s.t))
-	var log bytes.Buffer
-	command := exec.Command(program(), "serve", "--addr", address)
-	command.Dir, command.Env, command.Stderr = s.folder, s.environment, &log
-	check(s.t, command.Start())
-	defer func() {
-		command.Process.Signal(syscall.SIGTERM)
-		if err := command.Wait(); err != nil || s.t.Failed() {
-			s.t.Errorf("%v: %s", err, &log)
-		}
-	}()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if response, err := http.Get("http://" + address + "/healthz"); err == nil {
-			response.Body.Close()
-			break
-		} else if time.Now().After(end) {
-			s.t.Fatalf("serve does not listen: %v", err)
-		}
-	}
-	do("http://" + address)
-}
-
-func post(t *testing.T, url, body string) {
-	t.Helper()
-	response, err := http.Post(url, "application/json", strings.NewReader(body))
-	check(t, err)
-	response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		t.Errorf("%s: %s", url, response.Status)
+func (o *own) serve(do func(base string)) {
+	o.t.Helper()
+	h := start(o.t, filepath.Join(o.folder, "data"), o.settings...)
+	do("http://" + h.address)
+	h.Process.Signal(os.Interrupt)
+	if err := h.Wait(); err != nil || o.t.Failed() {
+		o.t.Errorf("%v: %s", err, h.said)
 	}
 }
 
@@ -445,14 +366,14 @@ func TestServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, address := start(t)
-			address += url.QueryEscape(filepath.Join(s.Folder, "ca.pem"))
-			own := newService(t, "operator", address)
+			address += url.QueryEscape(filepath.Join(s.Folder, "certificate.pem"))
+			own := newOwn(t, "operator", address)
 			own.serve(func(base string) {
 				if said := own.run(0, "doctor"); !strings.Contains(said, "\nok      mail: the mail server would take a message; nothing was sent\n") {
 					t.Error(said)
 				}
-				post(t, base+"/api/suggest", `{"suggestion":"`+words+`","contact":"owner@example.org"}`)
-				post(t, base+"/api/waitlist", `{"agent_name":"ledger-lark","owner_email":"owner@example.org"}`)
+				post(t, http.DefaultClient, base+"/api/suggest", `{"suggestion":"`+words+`","contact":"owner@example.org"}`)
+				post(t, http.DefaultClient, base+"/api/waitlist", `{"agent_name":"ledger-lark","owner_email":"owner@example.org"}`)
 				lists := map[string]bool{}
 				for _, mail := range s.mails("operator", 2) {
 					lists[mail.Header.Get("List-Id")] = true
@@ -475,8 +396,10 @@ func TestServers(t *testing.T) {
 			if said := own.run(1, "doctor", "--smtp", address+"&helo=vm"); !strings.Contains(said, refusals[name]) {
 				t.Errorf("a name without a dot: %s, want %s", said, refusals[name])
 			}
-			lost := newService(t, "full", address)
-			lost.serve(func(base string) { post(t, base+"/api/suggest", `{"suggestion":"Empty your mailbox."}`) })
+			lost := newOwn(t, "full", address)
+			lost.serve(func(base string) {
+				post(t, http.DefaultClient, base+"/api/suggest", `{"suggestion":"Empty your mailbox."}`)
+			})
 			if bounce := s.mails("bounces", 1)[0]; !strings.Contains(strings.ToLower(bounce.Header.Get("From")), "mailer-daemon@") {
 				t.Errorf("a bounce: %q", bounce.Header)
 			}
