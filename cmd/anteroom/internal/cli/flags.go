@@ -25,10 +25,8 @@ var onlyByCommandLine = []string{
 	"new-store", "take-over", // which store belongs to this service from now on
 	"addresses", "check", "correct", "dry-run", "template", "undo", "update", // the mode of one run
 	"since", "through", // the records of one run
-	"out",   // a folder of documents, a bundle, a new key, an export
-	"log",   // which key a command is about
-	"proof", // the file of one run
-	"key",   // a public key, where ANTEROOM_KEY is the secret one
+	"out", // a folder of documents, a bundle, a new key, an export
+	"log", // which key a command is about
 }
 
 // OnlyHere marks a flag without an environment variable, as other commands use its name
@@ -68,34 +66,32 @@ var without = map[string][]string{
 	"data": {"remote"}, "remote": {"data"}, "key-file": {"key", "unsigned"}, "log-key-file": {"log-key"},
 }
 
+func found(name string, settings map[string]string, given func(name string) bool) (place, value string) {
+	place, value = variable(name), os.Getenv(variable(name))
+	if value == "" && !slices.ContainsFunc(without[name], given) {
+		place, value = SettingsFile+": "+name, settings[name]
+	}
+	return place, value
+}
+
 // Bind sets the missing flags of a command from their environment variables, or from the settings
 // file of the working folder. Calling it again has no effect.
-func Bind(cmd *cobra.Command) (err error) {
+func Bind(cmd *cobra.Command) error {
 	settings, err := settings(cmd.Root())
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		if os.Getenv(variable(name)) != "" {
-			err = errors.Join(err, isGone(name, variable(name), "unset it"))
-		}
-	}
 	flags := cmd.Flags()
 	given := func(name string) bool {
 		return flags.Changed(name) && Chosen(flags, name) || os.Getenv(variable(name)) != ""
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		defer func() { err = errors.Join(err, unexpanded(f)) }()
-		name := Variable(f)
-		if name == "" || f.Changed {
+		if Variable(f) == "" || f.Changed {
 			return
 		}
-		value := os.Getenv(name)
-		if value == "" && !slices.ContainsFunc(without[f.Name], given) {
-			name, value = SettingsFile+": "+f.Name, settings[f.Name]
-		}
-		if value != "" {
+		if place, value := found(f.Name, settings, given); value != "" {
 			if wrong := flags.Set(f.Name, value); wrong != nil {
-				err = errors.Join(err, fmt.Errorf("%s: %w", name, wrong))
+				err = errors.Join(err, fmt.Errorf("%s: %w", place, wrong))
 			}
-			flags.SetAnnotation(f.Name, fromElsewhere, []string{name})
+			flags.SetAnnotation(f.Name, fromElsewhere, []string{place})
 		}
 	})
 	return err
@@ -113,33 +109,9 @@ func unexpanded(f *pflag.Flag) error {
 // Setting returns the value of a flag of other commands, from its variable or the settings file,
 // which Bind has read before.
 func Setting(cmd *cobra.Command, name string) string {
-	if value := os.Getenv(variable(name)); value != "" {
-		return value
-	}
-	if slices.ContainsFunc(without[name], func(other string) bool { return os.Getenv(variable(other)) != "" }) {
-		return ""
-	}
-	values, _ := settings(cmd.Root())
-	return values[name]
-}
-
-// gone lists settings of earlier programs, and their replacements.
-var gone = map[string]string{
-	"inbox":         "inbox and publish read the mail that serve keeps, in the data folder or outbox",
-	"live":          "addr or remote names the service",
-	"no-commit":     "publish commits nothing",
-	"offline":       "the flag is --no-live",
-	"smtp-file":     "smtp may be the name of the file",
-	"snapshot":      "it is build/snapshot.txt next to the documents",
-	"store-command": "run the commands as the user of the service",
-	"wrangler":      "it is wrangler.toml",
-}
-
-func isGone(name, place, remove string) error {
-	if instead := gone[name]; instead != "" {
-		return fmt.Errorf("%s is no longer used (%s: %s)", place, remove, instead)
-	}
-	return nil
+	settings, _ := settings(cmd.Root())
+	_, value := found(name, settings, func(other string) bool { return os.Getenv(variable(other)) != "" })
+	return value
 }
 
 func settings(root *cobra.Command) (map[string]string, error) {
@@ -178,9 +150,7 @@ func settings(root *cobra.Command) (map[string]string, error) {
 					SettingsFile, key))
 			}
 		}
-		if err := isGone(key, SettingsFile+": "+key, "remove the line"); err != nil {
-			faults = append(faults, err)
-		} else if names.Lookup(key) == nil {
+		if names.Lookup(key) == nil {
 			meant := "remove the line: the keys are the names of flags with a variable"
 			if like := alike(key, names); len(like) > 0 {
 				meant = "did you mean " + strings.Join(like, ", ") + "?"
