@@ -118,9 +118,11 @@ func TestRemoteCommands(t *testing.T) {
 			t.Errorf("anteroom %s says %d of a folder\n%sand %d of a deployed store\n%s", arguments, code[0], local, code[1], deployed)
 		}
 	}
+	s.Exec("INSERT INTO observed (day, client, kind, n) VALUES ('2026-11-20', 'of owner@example.org', 'initialize', 1)")
 	for _, c := range []struct{ arguments, want string }{
 		{"records retry " + recordID(1), "1 message pending again\n"},
-		{"records erase --email owner@EXAMPLE.org", "Time Travel can restore it for 30 days"},
+		{"records erase " + recordID(11), "It was sent there in the message digest-1\nTime Travel can restore it for 30 days"},
+		{"records erase --email owner@EXAMPLE.org", "erased observations of clients with that name: 1 row\n"},
 		{"records list contacts", "record_id\tcreated_at\taddress\n"},
 	} {
 		if said := s.run(0, s.config, c.arguments); !strings.Contains(said, c.want) || strings.Contains(said, "(hidden)") {
