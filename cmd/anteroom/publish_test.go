@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,41 +23,57 @@ echo "$*" | sed 's/ --.*//' >>"$STUB"
 case "$1" in --version) echo 4.164.0 ;; deployments) echo '[]' ;; esac
 `
 
-// Publish deploys what it has generated.
-func TestPublishDeploys(t *testing.T) {
+// Publish verifies the records of a deployed service, and its deployment stops where wrangler is
+// missing. The next call carries on there, and deploys what was generated.
+func TestRemotePublish(t *testing.T) {
 	s := startRemote(t)
+	s.fill()
 	folder := t.TempDir()
 	config, calls := filepath.Join(folder, "wrangler.toml"), filepath.Join(folder, "calls")
-	text, err := os.ReadFile("../../wrangler.toml")
-	if err != nil {
+	text := strings.Replace(string(mustRead(t, "../../wrangler.toml")), "00000000-0000-0000-0000-000000000001", d1test.Database, 1)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text = []byte(strings.Replace(string(text), "00000000-0000-0000-0000-000000000001", d1test.Database, 1))
-	for name, text := range map[string]string{"wrangler.toml": string(text), "wrangler": stubWrangler, "calls": ""} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", folder+":/usr/bin:/bin")
-	t.Setenv("STUB", calls)
-	public := filepath.Join(filepath.Dir(s.content), "public")
-	s.run(0, s.config, "publish --no-live --content CONTENT")
 	asked := reach
 	t.Cleanup(func() { reach = asked })
-	reach = deployedHost(t, calls, public)
-	if said := s.run(0, config, "publish --no-live=false --content CONTENT"); !strings.Contains(said, "\nlive      deployed\ncheck ") {
-		t.Error(said)
-	}
-	called, err := os.ReadFile(calls)
+	var host http.Handler = http.NotFoundHandler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, _ := os.ReadFile(calls); !strings.Contains(string(text), "\ndeploy\n") {
+			http.NotFound(w, r)
+			return
+		}
+		host.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	base, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "--version\ndeployments list\ndeployments list\nd1 migrations apply DB\ndeploy\ndeploy\n"; string(called) != want {
+	reach = func(name string) *live.Service { return &live.Service{Base: base, Host: name} }
+	t.Setenv("PATH", folder)
+	t.Setenv("STUB", calls)
+	publish := "publish --no-live=false --content CONTENT --yes --answers " + answers(t)
+	says := func(code int, want string) {
+		t.Helper()
+		if said := s.run(code, config, publish); !regexp.MustCompile(want).MatchString(said) {
+			t.Errorf("it says\n%s\nwant %s", said, want)
+		}
+	}
+	says(1, `^look      5 records to be verified; also goes live \(\d+ files\): .* more\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\n(.*\n)*anteroom: find wrangler .*\n.*publish stopped at live`)
+	says(1, `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\n(.*\n)*anteroom: find wrangler`)
+	if err := os.WriteFile(filepath.Join(folder, "wrangler"), []byte(stubWrangler), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+":/usr/bin:/bin")
+	host = hostOf(t, filepath.Join(filepath.Dir(s.content), "public"))
+	says(0, `\nlive      deployed\ncheck `)
+	const want = "--version\ndeployments list\ndeployments list\nd1 migrations apply DB\ndeploy\ndeploy\n"
+	if called := string(mustRead(t, calls)); called != want {
 		t.Errorf("wrangler is called for\n%s\nwant\n%s", called, want)
 	}
 }
 
-func deployedHost(t *testing.T, calls, public string) func(host string) *live.Service {
+func hostOf(t *testing.T, public string) http.Handler {
 	t.Helper()
 	artifact, err := output.Read(public, snapshotOf(public))
 	if err != nil {
@@ -66,23 +83,13 @@ func deployedHost(t *testing.T, calls, public string) func(host string) *live.Se
 	if err != nil {
 		t.Fatal(err)
 	}
+	artifact.Snapshot.Store = "" // this host has another one
 	host, err := native.Open(native.Config{
 		Data: t.TempDir(), Create: true, Snapshot: artifact.Snapshot, Documents: documents, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if text, _ := os.ReadFile(calls); !strings.Contains(string(text), "\ndeploy\n") {
-			http.NotFound(w, r)
-			return
-		}
-		host.ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() { server.Close(); host.Close() })
-	base, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(name string) *live.Service { return &live.Service{Base: base, Host: name} }
+	t.Cleanup(func() { host.Close() })
+	return host
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cloudflare/d1test"
-	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/canon"
 )
 
@@ -202,34 +200,6 @@ func TestRemotePages(t *testing.T) {
 		}
 		if calls := len(s.Calls) - before; calls > most {
 			t.Errorf("%s makes %d calls, want %d at most", arguments, calls, most)
-		}
-	}
-}
-
-// Publish verifies the records of a deployed service, and its deployment stops where wrangler is
-// missing. The next call carries on there.
-func TestRemotePublish(t *testing.T) {
-	s := startRemote(t)
-	s.fill()
-	asked := reach
-	t.Cleanup(func() { reach = asked })
-	nothing := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(nothing.Close)
-	reach = func(string) *live.Service {
-		service, err := live.New(nothing.URL)
-		if err != nil {
-			t.Error(err)
-		}
-		return service
-	}
-	t.Setenv("PATH", t.TempDir())
-	publish := "publish --content CONTENT --yes --answers " + answers(t)
-	for _, c := range []struct{ arguments, want string }{ // the file of answers is never ignored
-		{" --no-live=false", `^look      5 records to be verified; also goes live \(\d+ files\): .* more\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\nanteroom: find wrangler .*\n.*publish stopped at live`},
-		{" --no-live=false", `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\nanteroom: find wrangler`},
-	} {
-		if said := s.run(1, s.config, publish+c.arguments); !regexp.MustCompile(c.want).MatchString(said) {
-			t.Errorf("it says\n%s\nwant %s", said, c.want)
 		}
 	}
 }

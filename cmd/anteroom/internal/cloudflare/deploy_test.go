@@ -207,7 +207,7 @@ func TestDeploy(t *testing.T) {
 	created, id = "", newID
 	write(t, filepath.Join(d.stub, "fail"), "migrations apply")
 	_, calls, err = d.run()
-	wantError(t, err, "wrangler d1 migrations apply DB --remote --config ", "It broke with … and anteroom-secret:…")
+	wantError(t, err, "wrangler d1 migrations apply DB --remote --config ", "It broke with … and anteroom-secret:…\ndeploy stopped (run the command again: it carries on; anteroom status shows the live service)")
 	if created != `{"name":"anteroom","primary_location_hint":"weur"}` || strings.Contains(calls, "deploy --message") {
 		t.Errorf("created with %s\n%s", created, calls)
 	}
