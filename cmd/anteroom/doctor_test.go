@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,20 +28,25 @@ func inContentFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("SOURCE_DATE_EPOCH", now)
 	for _, folder := range []string{contentFolder, publicFolder} {
-		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS("../../"+folder)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS("../../"+folder)))
 	}
 	snapshot := mustRead(t, "../../"+snapshotFile)
 	t.Chdir(dir)
-	if err := errors.Join(os.Mkdir("build", 0o700), os.WriteFile(snapshotFile, snapshot, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir("build", 0o700), os.WriteFile(snapshotFile, snapshot, 0o600))
 	for _, variable := range []string{
 		"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_ACCOUNT_ID", "ANTEROOM_KEY", "ANTEROOM_KEY_FILE", "ANTEROOM_LOG_KEY",
 		"ANTEROOM_LOG_KEY_FILE",
 	} {
 		t.Setenv(variable, "")
+	}
+}
+
+func check(t testing.TB, faults ...error) {
+	t.Helper()
+	for _, err := range faults {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -57,21 +61,15 @@ func operate(t *testing.T, args ...string) string {
 
 func newStore(t *testing.T, statements ...string) {
 	t.Helper()
-	if err := os.MkdirAll(server.DefaultData, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(server.DefaultData, 0o700))
 	store, err := sqlite.Create(filepath.Join(server.DefaultData, sqlite.FileName), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, text := range statements {
 		if _, err := store.Write(t.Context(), turn.Statement{SQL: text}); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Close())
 }
 
 func diagnose(t *testing.T, args ...string) (lines string) {
@@ -141,13 +139,9 @@ func TestDoctorOfTheHealthy(t *testing.T) {
 func litestream(t *testing.T, at time.Time) {
 	t.Helper()
 	listener, err := net.Listen("unix", "litestream.sock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	database, err := filepath.Abs("data/anteroom.db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	litestream := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"databases":[{"path":%q,"last_sync_at":%q}]}`, database, at.Format(time.RFC3339Nano))
 	})}
@@ -159,9 +153,7 @@ func litestream(t *testing.T, at time.Time) {
 func TestDoctorFinds(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600))
 	}
 	edit := func(name, old, new string) {
 		t.Helper()
@@ -171,7 +163,7 @@ func TestDoctorFinds(t *testing.T) {
 		operate(t, "key", "rotate", "--out", "receipt.key")
 		operate(t, "generate")
 	}
-	verify := func() {
+	verify := func(t *testing.T) {
 		newStore(t)
 		t.Setenv("SOURCE_DATE_EPOCH", "") // the verification is of today
 		write("answers", "{texts: {}}")
@@ -212,9 +204,7 @@ func TestDoctorFinds(t *testing.T) {
 			write("b.key", seed)
 			newStore(t, message, message)
 			operate(t, "backup", "b.db")
-			if err := os.Chtimes("b.db", time.Time{}, time.Now().AddDate(0, 0, -8)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Chtimes("b.db", time.Time{}, time.Now().AddDate(0, 0, -8)))
 			litestream(t, time.Now().Add(-2*time.Minute))
 		}, "--key-file b.key --backups . --replica litestream.sock --outbox o " + refuses, []string{
 			`warning content: public is stale: \d+ documents not .*\(run anteroom generate`,
@@ -240,7 +230,7 @@ func TestDoctorFinds(t *testing.T) {
 		}},
 		"another store": {func(t *testing.T) {
 			rotate()
-			verify()
+			verify(t)
 			os.Remove("data/anteroom.db")
 			newStore(t)
 		}, "--outbox o " + strict + "&helo=vm", []string{
@@ -248,9 +238,9 @@ func TestDoctorFinds(t *testing.T) {
 			`fault store: wrong store: got [0-9a-f]{32}, verifications belong to [0-9a-f]{32} \(check --data`,
 			`fault mail: .* RCPT TO: 504 5.5.2 <vm>: need fully-qualified hostname \(see Mail`,
 		}},
-		"a verified store that is gone": {func(*testing.T) {
+		"a verified store that is gone": {func(t *testing.T) {
 			rotate()
-			verify()
+			verify(t)
 			os.RemoveAll("data")
 		}, "--key-file gone.key --smtp none", []string{
 			`fault key: .*gone.key: no such file`,

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -66,9 +65,7 @@ func answerOf(t *testing.T, key ed25519.PrivateKey, change func(*canon.Promised)
 			"spec": canon.PromiseRule, "text": text, "public_key_b64": public, "signature": base64.StdEncoding.EncodeToString(signature),
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(answer)
 }
 
@@ -95,14 +92,10 @@ func logOf(t *testing.T, signer note.Signer, key, public string, stages ...[]tlo
 		manifest := fmt.Appendf(nil, `{"canonical_host":%q,"receipt_key":%q}`, evidenceHost, inBase64(unnamed))
 		for path, text := range map[string][]byte{verified.Board: board, "/scoreboard.json": board, "/manifest.json": manifest} {
 			file := filepath.Join(public, filepath.FromSlash(path))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, text, 0o666)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, text, 0o666))
 		}
 	}
-	if err := publishLog(l, public); err != nil {
-		t.Fatal(err)
-	}
+	check(t, publishLog(l, public))
 	return l
 }
 
@@ -114,13 +107,9 @@ func TestOneVerdict(t *testing.T) { testVerdicts(t, nil) }
 // interpreters.
 func testVerdicts(t *testing.T, kits map[string]string) {
 	signer, key, err := logSigner(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	foreign, foreignKey, err := logSigner(8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	mine := tlog.Entry{Kind: tlog.Registration, Hash: hashOf(t, answerOf(t, current, func(*canon.Promised) {}))}
 	own, charter, another := mine, mine, mine
 	own.Kind, charter.Kind, another.Hash = tlog.Own, tlog.Charter, tlog.RecordHash("another", "")
@@ -140,9 +129,7 @@ func testVerdicts(t *testing.T, kits map[string]string) {
 	due := func(day string) func(*canon.Promised) { return func(p *canon.Promised) { p.CountedBy = day } }
 	tree := func(size int64) func(*canon.Promised) {
 		h, err := honest.Root(size)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return func(p *canon.Promised) { p.Log, p.Size, p.Root = evidenceHost+"/log", size, h.String() }
 	}
 	of := func(key ed25519.PrivateKey, change func(*canon.Promised)) string { return answerOf(t, key, change) }
@@ -205,16 +192,14 @@ func testVerdicts(t *testing.T, kits map[string]string) {
 		}
 		server := httptest.NewServer(files)
 		file := filepath.Join(t.TempDir(), "answer.json")
-		check := append([]string{"log", "check", "--url", server.URL + below, "--log-key", key, file}, c.flags...)
+		ask := append([]string{"log", "check", "--url", server.URL + below, "--log-key", key, file}, c.flags...)
 		verify := []string{"--counted", file, "--log-key", key, "--log", server.URL + below + "/log"}
 		if len(c.flags) > 0 && c.flags[0] != "--host-header" { // the kit knows its service
 			verify = append(verify, c.flags...)
 		}
-		if err := os.WriteFile(file, []byte(c.answer), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(file, []byte(c.answer), 0o600))
 		var said bytes.Buffer
-		code := run(check, nil, &said, &said)
+		code := run(ask, nil, &said, &said)
 		if code != c.code && (c.state != tlog.StillTime || code != cli.ExitOK) || !strings.Contains(said.String(), c.state) {
 			t.Errorf("%s, anteroom log check: code %d, want %d %s: %s", name, code, c.code, c.state, &said)
 		}
@@ -223,9 +208,7 @@ func testVerdicts(t *testing.T, kits map[string]string) {
 			if _, err := os.Stat(program); err != nil {
 				keys := []string{inBase64(current), inBase64(retired) + "@2026-01-01..2026-01-31", inBase64(unnamed)}
 				text, err := kit.Program(filepath.Base(program), "https://"+evidenceHost, keys, key)
-				if err = errors.Join(err, os.WriteFile(program, text, 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				check(t, err, os.WriteFile(program, text, 0o600))
 			}
 			cmd := exec.Command(interpreter, append([]string{program}, verify...)...)
 			said, _ := cmd.CombinedOutput()
@@ -240,9 +223,7 @@ func testVerdicts(t *testing.T, kits map[string]string) {
 func hashOf(t *testing.T, answer string) string {
 	t.Helper()
 	p, err := readPromised(strings.NewReader(answer), "-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return p.Hash
 }
 
@@ -258,9 +239,7 @@ func TestPromiseVectors(t *testing.T) {
 			Set               map[string]json.RawMessage
 		}
 	}
-	if err := json.Unmarshal(vectors.PromiseV0, &f); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(vectors.PromiseV0, &f))
 	for _, v := range f.Verdicts {
 		for _, p := range f.Promises {
 			if p.Name != v.Of {
@@ -269,9 +248,7 @@ func TestPromiseVectors(t *testing.T) {
 			answer := maps.Clone(p.Answer)
 			maps.Copy(answer, v.Set)
 			text, err := json.Marshal(answer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if got, err := readPromised(bytes.NewReader(text), "-"); (err == nil && got.Signed) != (v.Verdict != "invalid") {
 				t.Errorf("%s: %+v, %v, want %s", v.Name, got, err, v.Verdict)
 			}

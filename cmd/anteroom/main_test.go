@@ -56,7 +56,7 @@ func clock() {
 
 // The programs below do for scripts what the programs of one system do in a way of their own.
 
-func check(err error) {
+func must(err error) {
 	if err != nil {
 		panic(err)
 	}
@@ -66,19 +66,19 @@ func check(err error) {
 // the text is a new line.
 func edit() {
 	text, err := os.ReadFile(os.Args[1])
-	check(err)
+	must(err)
 	expression := regexp.MustCompile("(?m)" + os.Args[2])
 	at := expression.FindSubmatchIndex(text)
 	template := strings.ReplaceAll(os.Args[3], `\n`, "\n")
 	edited := slices.Concat(text[:at[0]], expression.ExpandString(nil, template, string(text), at), text[at[1]:])
-	check(os.WriteFile(os.Args[1], edited, 0o600))
+	must(os.WriteFile(os.Args[1], edited, 0o600))
 }
 
 // mode FILE… prints the modes of files.
 func mode() {
 	for _, file := range os.Args[1:] {
 		info, err := os.Stat(file)
-		check(err)
+		must(err)
 		fmt.Printf("%o\n", info.Mode().Perm())
 	}
 }
@@ -86,9 +86,9 @@ func mode() {
 // post FILE URL sends a file as JSON. It fails if the answer is no 200.
 func post() {
 	body, err := os.Open(os.Args[1])
-	check(err)
+	must(err)
 	answer, err := http.Post(os.Args[2], "application/json", body)
-	check(err)
+	must(err)
 	if answer.StatusCode != http.StatusOK {
 		os.Exit(1)
 	}
@@ -98,7 +98,7 @@ func post() {
 func sha256Sum() {
 	for _, file := range os.Args[1:] {
 		text, err := os.ReadFile(file)
-		check(err)
+		must(err)
 		fmt.Printf("%x  %s\n", sha256.Sum256(text), file)
 	}
 }

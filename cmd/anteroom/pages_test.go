@@ -41,9 +41,7 @@ func section(t *testing.T, page, title string) (under, rest string) {
 func runBlocks(t *testing.T, list []string, environment ...string) (said string) {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	bin := t.TempDir()
 	if err := os.Symlink(program, filepath.Join(bin, "anteroom")); err != nil { // TestMain runs it by this name
 		t.Fatal(err)
@@ -93,9 +91,7 @@ func TestOperations(t *testing.T) {
 				id, address, at.Unix()))
 	}
 	newStore(t, rows...)
-	if err := os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}, {agent_name: odd-owl, decision: leave}], texts: {}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}, {agent_name: odd-owl, decision: leave}], texts: {}}"), 0o600))
 	operate(t, "publish", "--no-live", "--answers", "answers.yaml", "--yes")
 	operate(t, "generate")
 	has(t, runBlocks(t, list), "erased 1 contact and 1 message", "all records match their verifications", "1 message pending again", "ok      backups: ", "Readers will see of pilot_waitlist.verified_organic_agent_conversions: it was 1, and is 0. A test was counted.")
@@ -147,9 +143,7 @@ func TestPagesAreTrue(t *testing.T) {
 		}
 	}
 	s, err := site.Load(os.DirFS("../../content"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	address := regexp.MustCompile(`\S+@[a-z.]+[a-z]`).FindString(string(mustRead(t, "../../SECURITY.md")))
 	if !slices.Contains(s.Service.Security.Contacts, "mailto:"+address) {
 		t.Errorf("SECURITY.md says to write to %q; the content has %q", address, s.Service.Security.Contacts)

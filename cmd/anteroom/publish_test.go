@@ -31,9 +31,7 @@ func TestRemotePublish(t *testing.T) {
 	folder := t.TempDir()
 	config, calls := filepath.Join(folder, "wrangler.toml"), filepath.Join(folder, "calls")
 	text := strings.Replace(string(mustRead(t, "../../wrangler.toml")), "00000000-0000-0000-0000-000000000001", d1test.Database, 1)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(config, []byte(text), 0o600))
 	asked := reach
 	t.Cleanup(func() { reach = asked })
 	var host http.Handler = http.NotFoundHandler()
@@ -46,9 +44,7 @@ func TestRemotePublish(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	base, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	reach = func(name string) *live.Service { return &live.Service{Base: base, Host: name} }
 	t.Setenv("PATH", folder)
 	t.Setenv("STUB", calls)
@@ -61,9 +57,7 @@ func TestRemotePublish(t *testing.T) {
 	}
 	says(1, `^look      5 records to be verified; also goes live \(\d+ files\): .* more\n(.*\n)*verify    \d\S+ is written\ngenerate  \d+ changed documents\n(.*\n)*anteroom: find wrangler .*\n.*publish stopped at live`)
 	says(1, `^look      0 records to be verified\nverify    \d\S+ has these answers\ngenerate  \S+ is current\n(.*\n)*anteroom: find wrangler`)
-	if err := os.WriteFile(filepath.Join(folder, "wrangler"), []byte(stubWrangler), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(folder, "wrangler"), []byte(stubWrangler), 0o700))
 	t.Setenv("PATH", folder+":/usr/bin:/bin")
 	host = hostOf(t, filepath.Join(filepath.Dir(s.content), "public"))
 	says(0, `\nlive      deployed\ncheck `)
@@ -76,20 +70,14 @@ func TestRemotePublish(t *testing.T) {
 func hostOf(t *testing.T, public string) http.Handler {
 	t.Helper()
 	artifact, err := output.Read(public, snapshotOf(public))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	documents, err := static.New(artifact.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	artifact.Snapshot.Store = "" // this host has another one
 	host, err := native.Open(native.Config{
 		Data: t.TempDir(), Create: true, Snapshot: artifact.Snapshot, Documents: documents, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { host.Close() })
 	return host
 }

@@ -20,22 +20,14 @@ func TestReadme(t *testing.T) {
 	log, _ := section(t, string(mustRead(t, "../../OPERATIONS.md")), "Keep a public log")
 	list = append(list, blocks(log, "sh")...)
 	data := t.TempDir()
-	if err := os.Chmod(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Chmod(data, 0o700))
 	address := makeRun(t, data)
 	dir := t.TempDir()
 	for _, folder := range []string{"content", "public", "build/service"} {
-		if err := os.CopyFS(dir+"/"+folder, os.DirFS("../../"+folder)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.CopyFS(dir+"/"+folder, os.DirFS("../../"+folder)))
 	}
-	if err := os.WriteFile(dir+"/build/snapshot.txt", mustRead(t, "../../build/snapshot.txt"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(data, dir+"/data"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(dir+"/build/snapshot.txt", mustRead(t, "../../build/snapshot.txt"), 0o600))
+	check(t, os.Symlink(data, dir+"/data"))
 	t.Chdir(dir)
 	commands, said := 0, ""
 	for line := range strings.Lines(strings.ReplaceAll(strings.Join(list, ""), "http://127.0.0.1:8080", address)) {
@@ -81,9 +73,7 @@ func makeRun(t *testing.T, data string) string {
 	if err == nil {
 		err = run.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
 		syscall.Kill(-run.Process.Pid, syscall.SIGINT)
 		run.Wait()

@@ -16,9 +16,7 @@ import (
 func TestExportBesideBackup(t *testing.T) {
 	dir := t.TempDir()
 	s, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer s.Close()
 	path := filepath.Join(dir, "export")
 	err = disk.Create(path, func(w io.Writer) error {

@@ -32,9 +32,7 @@ func startRemote(t *testing.T) *remoteStore {
 	s.Other = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d1test.Answer(w, 200, `{"meta":[],"data":[{"day":"2026-11-20","client":"tern","kind":"initialize","n":"3"}],"rows":1}`)
 	})
-	if err := os.CopyFS(s.content, os.DirFS("../../content")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(s.content, os.DirFS("../../content")))
 	return s
 }
 
@@ -64,9 +62,7 @@ func answers(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "answers.yaml")
 	text := time.Now().UTC().AppendFormat(nil, "through: 2006-01-02T15:04:05Z\ntexts: {}\n")
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(name, text, 0o600))
 	return name
 }
 
@@ -145,9 +141,7 @@ func TestRemoteTarget(t *testing.T) {
 	files := func() string {
 		t.Helper()
 		names, err := filepath.Glob(filepath.Join(s.content, "*", "*.yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		return strings.Join(names, "\n")
 	}
 	before := files()

@@ -66,9 +66,7 @@ func TestManual(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", now)
 	folder := filepath.Join(t.TempDir(), "man1")
 	pages, err := writeManual(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	plain := strings.NewReplacer(`\fB`, "", `\fP`, "", `\fI`, "", `\fR`, "", `\&`, "", `\-`, "-", `\\`, `\`, ".PP", "", ".EX", "", ".EE", "")
 	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	for _, cmd := range cli.Commands(newRoot()) {

@@ -48,18 +48,14 @@ func TestStrangersWords(t *testing.T) {
 	}
 	data := t.TempDir()
 	store, err := sqlite.Create(filepath.Join(data, sqlite.FileName), cli.New(nil, io.Discard, io.Discard).Logger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	putRow(t, store, "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES ('a', '2026-11-20T12:00:00Z', ?, ?, '')", unseen, unseen)
 	putRow(t, store, "INSERT INTO registrations (record_id, recorded_at, agent_name, pubkey, payload_sha256) VALUES ('b', '2026-11-20T12:00:00Z', ?, ?, '')", unseen, unseen)
 	roster, _ := json.Marshal([]string{unseen})
 	putRow(t, store, "INSERT INTO charters VALUES (1, 'c', '2026-11-20T12:00:00Z', ?, ?, ?, '', NULL)", unseen, unseen, string(roster))
 	putRow(t, store, "INSERT INTO contacts VALUES ('a', ?, '2026-11-20T12:00:00Z')", unseen)
 	putRow(t, store, "INSERT INTO outbox (record_id, kind, created_at, next_try_at, last_error) VALUES ('a', 'registration', 0, 0, ?)", unseen)
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, store.Close())
 	for _, list := range records.Lists {
 		print(nil, "records", "list", list.Name, "--data", data)
 	}

@@ -19,9 +19,7 @@ var datasets = regexp.MustCompile(`(?m)^# (\[\[env\.\w+\.analytics_engine_datase
 func TestWrangler(t *testing.T) {
 	text := string(mustRead(t, "../../wrangler.toml"))
 	artifact, err := output.Read("../../public", "../../build/snapshot.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	uncommented := datasets.ReplaceAllString(text, "$1$2$3")
 	if len(uncommented) != len(text)-12 {
 		t.Errorf("%d bytes of comments begin the lines of two datasets, want 12", len(text)-len(uncommented))
@@ -29,13 +27,9 @@ func TestWrangler(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wrangler.toml")
 	check := func(text string) error {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, []byte(text), 0o666))
 		c, err := cloudflare.ReadConfig(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if got, want := c.Environments(), []string{cloudflare.Apex, "preview", cloudflare.Production}; !slices.Equal(got, want) {
 			t.Errorf("the environments are %q, want %q", got, want)
 		}

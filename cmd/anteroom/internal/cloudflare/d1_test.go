@@ -32,6 +32,15 @@ func openConfig(t *testing.T, path string) (*Store, error) {
 	return config.Open(t.Context(), "production")
 }
 
+func check(t testing.TB, faults ...error) {
+	t.Helper()
+	for _, err := range faults {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func wantError(t *testing.T, err error, words ...string) {
 	t.Helper()
 	for _, word := range words {

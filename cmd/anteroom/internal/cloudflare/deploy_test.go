@@ -58,13 +58,9 @@ func stub(t *testing.T, names ...string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
 	bin := filepath.Join(folder, "bin")
-	if err := os.Mkdir(bin, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(bin, 0o777))
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(stubWrangler), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(bin, name), []byte(stubWrangler), 0o777))
 	}
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	t.Setenv("STUB", folder)
@@ -82,9 +78,7 @@ func text(t *testing.T, name string) string {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(name, []byte(text), 0o666))
 }
 
 var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
@@ -92,17 +86,13 @@ var secret = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{9}, ed25519.SeedSize))
 func generate(t *testing.T, change func(*site.Site)) *output.Artifact {
 	t.Helper()
 	s, err := site.Load(os.DirFS("../../../../content"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s.Service.ReceiptKeys.Current = base64.StdEncoding.EncodeToString(secret.Public().(ed25519.PublicKey))
 	if change != nil {
 		change(s)
 	}
 	made, err := generator.Generate(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return &output.Artifact{Snapshot: made.Snapshot, Files: made.Documents}
 }
 
@@ -122,19 +112,13 @@ func newTrial(t *testing.T) *trial {
 	path := filepath.Join(d.stub, "wrangler.toml")
 	write(t, path, text(t, "../../../../wrangler.toml"))
 	config, err := ReadConfig(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	documents, err := static.New(artifact.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	host, err := native.Open(native.Config{
 		Data: t.TempDir(), Create: true, Key: secret, Snapshot: artifact.Snapshot, Documents: documents, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := os.Stat(filepath.Join(d.stub, "deployed")); err != nil {
 			http.NotFound(w, r)
@@ -144,16 +128,12 @@ func newTrial(t *testing.T) *trial {
 	}))
 	t.Cleanup(func() { service.Close(); host.Close() })
 	base, err := url.Parse(service.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	way := lookup
 	t.Cleanup(func() { lookup = way })
 	lookup = func(context.Context, string) ([]string, error) { return nil, errors.New("no such host") }
 	wrangler, err := FindWrangler(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	d.Deployment = &Deployment{
 		Config: config, Environment: Production, Artifact: artifact, Key: secret, Wrangler: wrangler,
 		Reach: func(host string) *live.Service { return &live.Service{Base: base, Host: host} },

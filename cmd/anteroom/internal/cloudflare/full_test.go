@@ -44,21 +44,15 @@ func TestWranglerDryRun(t *testing.T) {
 	path := filepath.Join(folder, "wrangler.toml")
 	write(t, path, regexp.MustCompile(`(?m)^build = \{ command = .*`).ReplaceAllString(text(t, "../../../../wrangler.toml"), "build = {}"))
 	wrangler, err := FindWrangler(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	config, err := ReadConfig(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	said := ""
 	d := &Deployment{
 		Config: config, Environment: Production, Artifact: generate(t, nil), Wrangler: wrangler,
 		Say: func(step, text string) { said += step + ": " + text + "\n" },
 	}
-	if err := d.DryRun(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.DryRun(t.Context()))
 	for _, want := range []string{"edge.wasm", "snapshot.txt", "env.DB", "env.EMAIL", "env.RL", "env.SELF", "env.ASSETS", "env.CANONICAL_HOST", "--dry-run: exiting now"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("wrangler does not say %s:\n%s", want, said)

@@ -37,10 +37,17 @@ func logFiles(t *testing.T, key string, signer note.Signer, payload string, size
 		}
 	}
 	files, err := log.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return files
+}
+
+func check(t testing.TB, faults ...error) {
+	t.Helper()
+	for _, err := range faults {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestCheck: each thing that is withdrawn is found, by its kind and its path, and nothing else is.
@@ -51,9 +58,7 @@ func TestCheck(t *testing.T) {
 	withLog := func(files []assets.File) func(*continuity.Facts) {
 		return func(f *continuity.Facts) {
 			facts, err := continuity.FromFiles(files, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			f.LogKey, f.Checkpoints = facts.LogKey, facts.Checkpoints
 		}
 	}
@@ -135,14 +140,10 @@ func TestFromFolder(t *testing.T) {
 	dir := t.TempDir()
 	for i := range files {
 		name := filepath.Join(dir, files[i].Path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, files[i].Bytes, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, files[i].Bytes, 0o600))
 	}
 	want, err := continuity.FromFiles(files, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want.Documents[unlisted] = sum
 	got, err := continuity.FromFolder(dir, filepath.Join(dir, "snapshot.txt"))
 	if err != nil || len(want.Checkpoints) != 3 || want.LogKey != key || !slices.Equal(want.Keys, []string{"k"}) {
@@ -151,16 +152,12 @@ func TestFromFolder(t *testing.T) {
 	if !maps.Equal(got.Documents, want.Documents) || len(continuity.Check(want, got))+len(continuity.Check(got, want)) > 0 {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if err := os.Remove(filepath.Join(dir, "manifest.json")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(filepath.Join(dir, "manifest.json")))
 	if got, err = continuity.FromFolder(dir, ""); err != nil || !maps.Equal(got.Documents, want.Documents) {
 		t.Errorf("without a manifest: %+v, %v", got, err)
 	}
 	// Without its newest checkpoint a log is still known by those of its verifications.
-	if err := os.Remove(filepath.Join(dir, "log", "checkpoint")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(filepath.Join(dir, "log", "checkpoint")))
 	got, err = continuity.FromFolder(dir, "")
 	shorter, wrong := continuity.FromFiles(logFiles(t, key, signer, "", 2), nil)
 	if found := continuity.Check(got, shorter); err != nil || wrong != nil || !strings.Contains(fmt.Sprint(found), "published entries are missing") {
@@ -169,15 +166,11 @@ func TestFromFolder(t *testing.T) {
 	if got, err = continuity.FromFolder(filepath.Join(dir, "none"), ""); err != nil || len(got.Documents)+len(got.Checkpoints) > 0 {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "log", "vkey"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(filepath.Join(dir, "log", "vkey"), []byte("x"), 0o600))
 	if _, err := continuity.FromFolder(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "/log/vkey: ") {
 		t.Errorf("a key that is damaged: %v", err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "manifest.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(filepath.Join(dir, "manifest.json"), 0o700))
 	if _, err := continuity.FromFolder(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "look for published files: ") {
 		t.Errorf("a manifest that cannot be read: %v", err)
 	}

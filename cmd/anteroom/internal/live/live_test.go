@@ -40,17 +40,13 @@ var (
 func generate(t testing.TB, change func(*site.Site)) *output.Artifact {
 	t.Helper()
 	s, err := site.Load(os.DirFS("../../../../content"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s.Service.ReceiptKeys.Current = public
 	if change != nil {
 		change(s)
 	}
 	made, err := generator.Generate(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return &output.Artifact{Snapshot: made.Snapshot, Files: made.Documents}
 }
 
@@ -75,26 +71,29 @@ func withLog(t *testing.T, a *output.Artifact, stages ...int) *output.Artifact {
 		}
 	}
 	files, err := log.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return &output.Artifact{Snapshot: a.Snapshot, Files: append(slices.Clone(a.Files), files...)}
 }
 
 func host(t *testing.T, a *output.Artifact, key ed25519.PrivateKey) *native.Host {
 	t.Helper()
 	documents, err := static.New(a.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	h, err := native.Open(native.Config{
 		Data: t.TempDir(), Create: true, Key: key, Snapshot: a.Snapshot, Documents: documents, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { h.Close() })
 	return h
+}
+
+func check(t testing.TB, faults ...error) {
+	t.Helper()
+	for _, err := range faults {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // tamper answers a request instead of the honest host, and reports whether it did.
@@ -112,9 +111,7 @@ func serve(t *testing.T, h http.Handler, with tamper) *Service {
 	}))
 	t.Cleanup(server.Close)
 	s, err := New(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return s
 }
 
@@ -163,9 +160,7 @@ func init() { pause = time.Millisecond }
 func inspect(t *testing.T, s *Service, a *output.Artifact, o Options, name string) (*Report, Check) {
 	t.Helper()
 	r, err := s.Inspect(t.Context(), a, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if at := slices.IndexFunc(r.Checks, func(c Check) bool { return c.Name == name }); at >= 0 {
 		return r, r.Checks[at]
 	}
@@ -312,9 +307,7 @@ func TestPlainHTTP(t *testing.T) {
 		"2 differences": h, "want a redirect to https": http.RedirectHandler("/x", http.StatusPermanentRedirect), "2 answers as": nil,
 	} {
 		s, err := New(secure.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		s.client = secure.Client()
 		s.client.CheckRedirect = defaultClient.CheckRedirect
 		server := httptest.NewServer(plain)
@@ -408,9 +401,7 @@ func TestUnreachable(t *testing.T) {
 		"more than 25 MiB":                      {start(func(w http.ResponseWriter, r *http.Request) { w.Write(make([]byte, maxBody+1)) }), nil},
 	} {
 		s, err := New(c.address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if strings.HasSuffix(c.address, ".invalid") {
 			s.client = resolver
 		}
@@ -483,9 +474,7 @@ func TestFacts(t *testing.T) {
 	a := withLog(t, generate(t, nil), 2, 2, 2)
 	h := host(t, a, key)
 	next, err := continuity.FromFiles(a.Files, a.Snapshot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	retired, board := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 32)), "/scoreboard/2026-11-20.json"
 	for _, c := range []struct {
 		with tamper
@@ -547,9 +536,7 @@ func FuzzInspect(f *testing.F) {
 			return
 		}
 		service, err := New("https://www.anteroom.example")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		service.client = &http.Client{CheckRedirect: defaultClient.CheckRedirect, Transport: roundTrip(func(r *http.Request) *http.Response {
 			code, text := status, answer
 			switch r.URL.Path {

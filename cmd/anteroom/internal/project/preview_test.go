@@ -3,7 +3,6 @@ package project
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -46,19 +45,13 @@ func (s *screen) until(t *testing.T, want string) string {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "content")
-	if err := os.CopyFS(folder, os.DirFS("../../../../content")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(folder, os.DirFS("../../../../content")))
 	page := filepath.Join(folder, "pages", "terms.md")
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(page, []byte(text), 0o600))
 	}
 	write("no front matter")
 	shown := &screen{}
@@ -73,9 +66,7 @@ func TestRun(t *testing.T) {
 	get := func(path string) (string, http.Header) {
 		t.Helper()
 		answer, err := http.Get(address + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer answer.Body.Close()
 		body, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK {
@@ -105,9 +96,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("the copy of an editor counts as a change: %v", err)
 	}
 	target := filepath.Join(t.TempDir(), "linked.md")
-	if err := errors.Join(os.Rename(page, target), os.Symlink(target, page)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Rename(page, target), os.Symlink(target, page))
 	before = fingerprint(folder)
 	if err := os.WriteFile(target, text[:len(text)-1], 0o600); err != nil || fingerprint(folder) == before {
 		t.Errorf("the target of a link does not count as a change: %v", err)

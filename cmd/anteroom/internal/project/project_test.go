@@ -16,6 +16,15 @@ import (
 // day is a day on which the content that is shipped can be generated.
 var day = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
+func check(t testing.TB, faults ...error) {
+	t.Helper()
+	for _, err := range faults {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestRefuseSeed: a secret key is found in any document, and is not repeated.
 func TestRefuseSeed(t *testing.T) {
 	t.Parallel()

@@ -29,9 +29,7 @@ func tern() *Service {
 // The repository of the program keeps line ends as that of a new service does.
 func TestAttributes(t *testing.T) {
 	here, err := os.ReadFile("../../../../.gitattributes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if files, _ := newFiles(t, tern()); !bytes.Equal(files[".gitattributes"], here) {
 		t.Errorf(".gitattributes of a new service:\n%s\nand here:\n%s", files[".gitattributes"], here)
 	}
@@ -66,9 +64,7 @@ func TestNeutral(t *testing.T) {
 		}
 	}
 	if *add {
-		if err := os.WriteFile("neutral.sha256", []byte(neutral), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile("neutral.sha256", []byte(neutral), 0o666))
 	}
 }
 
@@ -77,9 +73,7 @@ var newYear = time.Date(2027, 1, 1, 10, 20, 30, 0, time.UTC)
 func newFiles(t *testing.T, s *Service) (map[string][]byte, *site.Site) {
 	t.Helper()
 	files, err := s.files(newYear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	fsys := fstest.MapFS{}
 	for name, text := range files {
 		if below, found := strings.CutPrefix(name, "content/"); found {
@@ -87,18 +81,14 @@ func newFiles(t *testing.T, s *Service) (map[string][]byte, *site.Site) {
 		}
 	}
 	loaded, err := site.Load(fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return files, loaded
 }
 
 func mustRead(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return text
 }
 
@@ -144,17 +134,13 @@ func TestNewService(t *testing.T) {
 // The template of wrangler.toml gives the repository's own file for the repository's own values.
 func TestWranglerTemplate(t *testing.T) {
 	s, err := site.Load(content.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	c := &s.Service
 	got, err := execute(wranglerConfig, &deployment{
 		Worker: "anteroom", Host: c.CanonicalHost, Apex: c.ApexHost, Inbox: c.Relay.To, Sender: c.Relay.From,
 		Writes: c.Limits.WritesPerMinute, Namespace: 417263051, PreviewNamespace: 417263052, Anteroom: "go run ./cmd/anteroom", Migrations: "edge/store/migrations",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	lines := strings.Split(string(mustRead(t, "../../../../wrangler.toml")), "\n")
 	for i, line := range strings.Split(string(got), "\n") {
 		if i >= len(lines) || line != lines[i] {
@@ -172,9 +158,7 @@ func TestWranglerTemplate(t *testing.T) {
 // keeps its mode.
 func TestWrite(t *testing.T) {
 	files, err := tern().files(newYear)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "tern")
 	faulty := map[string][]byte{"content/presence.yaml": []byte("status: gone\n")}
@@ -185,25 +169,17 @@ func TestWrite(t *testing.T) {
 	if left, _ := os.ReadDir(parent); len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("tern", dir+"-link"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Mkdir(dir, 0o700))
+	check(t, os.Symlink("tern", dir+"-link"))
 	vacant, err := Vacant(dir + "-link")
 	if err != nil || filepath.Base(vacant) != "tern" {
 		t.Fatalf("through a link: %s, %v", vacant, err)
 	}
-	if err := writeFolder(vacant, files); err != nil {
-		t.Fatal(err)
-	}
+	check(t, writeFolder(vacant, files))
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if err := os.Remove(filepath.Join(dir, "README.md")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.Remove(filepath.Join(dir, "README.md")))
 	if err := writeFolder(dir, files); err == nil {
 		t.Error("a folder that was filled meanwhile is replaced")
 	}
@@ -297,9 +273,7 @@ func TestUpdate(t *testing.T) {
 	}
 	files["content/pages/old.md"] = []byte("edited")
 	for name, text := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
 	report, err := Update(dir, newYear)
 	want := []string{"content/pages/gone.md: removed", "content/pages/old.md: no longer used; remove it, as you edited it", "content/pages/terms.md: replaced"}

@@ -16,12 +16,8 @@ func TestReplicated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	database, link := filepath.Join(dir, "anteroom.db"), filepath.Join(dir, "link.db")
-	if err := os.WriteFile(database, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(database, link); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(database, nil, 0o600))
+	check(t, os.Symlink(database, link))
 	for i, c := range []struct{ body, want string }{
 		{`{"databases":[{"path":"/other.db","last_sync_at":"2026-11-26T08:00:00Z"},{"path":"` + link + `","last_sync_at":"2026-11-26T08:02:03.5Z"}]}`, "2026-11-26 08:02:03.5 +0000 UTC <nil>"},
 		{`{"databases":[{"path":"` + database + `","status":"stopped"}]}`, "litestream has not replicated " + database + " yet (look at its log)"},
@@ -33,9 +29,7 @@ func TestReplicated(t *testing.T) {
 		socket := filepath.Join(dir, fmt.Sprint(i))
 		if c.body != "" {
 			listener, err := net.Listen("unix", socket)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if c.body == "hang" {
 					<-r.Context().Done()

@@ -42,11 +42,18 @@ func newFolder(t *testing.T) *folder {
 	t.Helper()
 	dir := t.TempDir()
 	f := &folder{t: t, content: filepath.Join(dir, "content"), public: filepath.Join(dir, "public"), snapshot: filepath.Join(dir, "build", "snapshot.txt")}
-	if err := os.CopyFS(f.content, os.DirFS("../../../../content")); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(f.content, os.DirFS("../../../../content")))
 	f.generate()
 	return f
+}
+
+func check(t testing.TB, faults ...error) {
+	t.Helper()
+	for _, err := range faults {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (f *folder) generate() {
@@ -56,9 +63,7 @@ func (f *folder) generate() {
 		f.output = output
 		_, err = project.Publish(cli.New(nil, io.Discard, io.Discard), f.public, f.snapshot, s, output, false, day)
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	check(f.t, err)
 }
 
 func (f *folder) amend(file, old, new string) {
@@ -81,15 +86,11 @@ func (f *folder) server(o *Options, now func() time.Time) (*server, *bytes.Buffe
 	terminal.Now = now
 	s := &server{t: terminal, o: o, log: slog.New(slog.NewTextHandler(&said, nil)), monitor: &monitor{metrics: metrics.New("", "")}}
 	first, err := s.read()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	check(f.t, err)
 	s.host, err = native.Open(native.Config{
 		Data: o.Data, Create: true, Snapshot: first.snapshot, Documents: first.documents, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	check(f.t, err)
 	f.t.Cleanup(func() { s.host.Close() })
 	s.serving = first
 	return s, &said
@@ -143,16 +144,12 @@ func TestReload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.RemoveAll(f.public), os.Remove(f.snapshot)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.RemoveAll(f.public), os.Remove(f.snapshot))
 	refused("no such file")
 	f.generate() // the folder was emptied
 	refused("/scoreboard/2026-11-20.json is published, and would vanish")
 	for name, text := range kept {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(name, text, 0o600))
 	}
 	f.generate()
 	taken()
@@ -162,15 +159,11 @@ func TestReload(t *testing.T) {
 	f.generate()
 	refused("wrong receipt key: .*/snapshot.txt publishes another one")
 	f.amend(service, "current: ", "current: "+receiptkey.Public(s.key)+" #")
-	if err := errors.Join(os.RemoveAll(f.public), os.Remove(f.snapshot)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.RemoveAll(f.public), os.Remove(f.snapshot))
 	f.generate()
 	taken()
 	f.amend(service, receiptkey.Public(s.key), receiptkey.Public(receiptkey.New()))
-	if err := errors.Join(os.RemoveAll(f.public), os.Remove(f.snapshot)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.RemoveAll(f.public), os.Remove(f.snapshot))
 	f.generate()
 	refused("the receipt key " + regexp.QuoteMeta(receiptkey.Public(s.key)) + " is published, and would not be listed")
 }
@@ -191,9 +184,7 @@ func TestSecurityTxtExpires(t *testing.T) {
 
 func (f *folder) expires() time.Time {
 	text, err := os.ReadFile(f.public + output.SecurityTxtPath)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	check(f.t, err)
 	return output.SecurityTxtExpires(text)
 }
 
@@ -228,9 +219,7 @@ func TestRun(t *testing.T) {
 	f := newFolder(t)
 	socket := filepath.Join(t.TempDir(), "notify")
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer manager.Close()
 	t.Setenv("NOTIFY_SOCKET", socket)
 	t.Setenv("WATCHDOG_USEC", "20000")
@@ -286,18 +275,14 @@ func TestRun(t *testing.T) {
 		{func() { f.amend(f.public+"/robots.txt", "search=no", "search=yes") }, `"msg":"reload refused`, `^READY=1\nSTATUS=content [0-9a-f]+, reload refused: .*robots.txt.*$`, 1, 1},
 	} {
 		reload.change()
-		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		next("RELOADING=1\nMONOTONIC_USEC=")
 		if status := next("READY=1"); !regexp.MustCompile(reload.status).MatchString(status) {
 			t.Errorf("told %q, want %s", status, reload.status)
 		}
 		log.until(t, reload.said)
 		answer, err := http.Get(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		metrics, _ := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		for _, line := range []string{

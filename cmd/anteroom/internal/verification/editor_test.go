@@ -43,9 +43,7 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("the answers are %+v\n%s", a, text)
 	}
 	d, err := pending.decide(a, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	plain, err := s.try(pending, "")
 	if err != nil || !bytes.Equal(d.verification.Encode(), plain.verification.Encode()) || !bytes.Equal(d.board.text, plain.board.text) {
 		t.Errorf("it decides otherwise than nothing does: %v\n%s", err, d.board.text)
@@ -110,9 +108,7 @@ func TestEdit(t *testing.T) {
 		},
 		decide: func(a *answers) (*decided, error) { return pending.decide(a, nil) },
 	}).edit(draft, pending.template())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	text, err := os.ReadFile(draft)
 	vouch, shipped, correction := lineOf(text, "{decision: vouch"), lineOf(text, "shipped:"), lineOf(text, "correction:")
 	want := fmt.Sprintf("draft:%d:5: registrations[0]: a vouch needs a reason\ndraft:%d:1: unknown key corection (did you mean correction?)\n"+

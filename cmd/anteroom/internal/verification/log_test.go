@@ -19,16 +19,12 @@ func (s *service) list() {
 	s.t.Helper()
 	listed := &s.site().Service
 	secret, public, err := tlog.NewKey(tlog.Origin(listed.CanonicalHost, listed.Log.Key))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check(s.t, err)
 	if s.key, err = tlog.ParseKey(secret); err != nil {
 		s.t.Fatal(err)
 	}
 	text, err := site.RotateLogKey(s.content["service.yaml"].Data, public)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check(s.t, err)
 	s.content["service.yaml"] = &fstest.MapFile{Data: text}
 }
 
@@ -90,9 +86,7 @@ func TestLogRefuses(t *testing.T) {
 			found := s.take("12:00:00")
 			before := found.site.Log.Size()
 			decided, err := s.try(found, "registrations: [{agent_name: lark, earlier: true, decision: own, reason: r}, {agent_name: owl, decision: vouch, reason: r}]")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			current := *decided.site.Current()
 			for range 2 { // the log of the site stays as it is
 				if logged, err := found.appendLog(decided, &current, s.key); err != nil || len(logged.added) != 4 || found.site.Log.Size() != before {

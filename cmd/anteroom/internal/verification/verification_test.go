@@ -39,15 +39,22 @@ type service struct {
 	shown   map[string]bool // lines of templates
 }
 
+func check(t testing.TB, faults ...error) {
+	t.Helper()
+	for _, err := range faults {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // day is after all days of the shipped content.
 const day = "2027-03-01"
 
 func newService(t testing.TB) *service {
 	t.Helper()
 	store, err := sqlite.Create(filepath.Join(t.TempDir(), sqlite.FileName), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { store.Close() })
 	s := &service{Store: store, t: t, content: fstest.MapFS{}}
 	err = fs.WalkDir(content.Files, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -58,9 +65,7 @@ func newService(t testing.TB) *service {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s.read("The numbers say what came.")
 	return s
 }
@@ -68,9 +73,7 @@ func newService(t testing.TB) *service {
 // read writes the honest read of the current board.
 func (s *service) read(text string) {
 	boards, err := fs.Glob(s.content, boardFile("*"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check(s.t, err)
 	file := s.content[boards[len(boards)-1]]
 	file.Data = regexp.MustCompile(`(?m)^  honest_read: .*$`).ReplaceAll(file.Data, []byte("  honest_read: "+text))
 }
@@ -141,9 +144,7 @@ func (s *service) site() *site.Site {
 	found, known := loaded[at]
 	if !known {
 		now, err := site.Load(s.content)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check(s.t, err)
 		found, loaded[at] = *now, *now
 	}
 	return &found
@@ -152,9 +153,7 @@ func (s *service) site() *site.Site {
 func (s *service) take(now string) *survey {
 	s.t.Helper()
 	pending, err := newSurvey(s.t.Context(), s.Store, s.site(), s.content, scope{}, moment(now))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check(s.t, err)
 	return pending
 }
 
@@ -164,9 +163,7 @@ func answersOf(t testing.TB, text string) *answers {
 		text = "texts: {}"
 	}
 	a, err := parseAnswers("f", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return a
 }
 
@@ -194,9 +191,7 @@ func (s *service) verify(now, answers string, want ...int) *site.Site {
 func (s *service) put(pending *survey, answers string, want ...int) *site.Site {
 	s.t.Helper()
 	decided, err := s.try(pending, answers)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check(s.t, err)
 	for _, file := range decided.files {
 		s.content[file.name] = &fstest.MapFile{Data: file.text}
 	}
@@ -267,9 +262,7 @@ func TestUndo(t *testing.T) {
 	s.register(1, "lark", "", "2026-12-01T10:00:00Z")
 	loaded := s.verify("2026-12-01T12:00:00Z", `registrations: [{agent_name: lark, decision: leave}]`)
 	folder, public := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(folder, s.content); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.CopyFS(folder, s.content))
 	name := loaded.Current().File
 	if err := errors.Join(os.Mkdir(filepath.Join(public, "scoreboard"), 0o777),
 		os.WriteFile(filepath.Join(public, "scoreboard", name+".json"), contract.BoardDocument(loaded.Current()), 0o666)); err != nil {

@@ -20,9 +20,7 @@ func TestPartsAreRefused(t *testing.T) {
 	s.list()
 	s.register(1, "lark", "", "10:00:00")
 	decided, err := s.try(s.take("12:00:00"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for n, file := range decided.files {
 		if _, err := site.Load(s.content); n > 0 && err == nil {
 			t.Errorf("%d of %d files are loaded", n, len(decided.files))
@@ -81,9 +79,7 @@ func TestWrite(t *testing.T) {
 	}
 	victim := filepath.Join(t.TempDir(), "victim")
 	err := errors.Join(os.Remove(Draft(folder)), os.WriteFile(victim, nil, 0o600), os.Symlink(victim, Draft(folder)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	opened := &editing{open: func(int) error { t.Error("an editor was given a link"); return nil }}
 	if _, err := opened.edit(Draft(folder), []byte("x")); err == nil || !strings.Contains(err.Error(), "is not a file (remove it)") {
 		t.Errorf("a link as a draft: %v", err)
