@@ -204,8 +204,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 }
 
 func isLocal(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {

@@ -96,7 +96,7 @@ func (l *liveFlags) service(remote string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("--addr %q is neither of the form HOST:PORT nor a URL", l.local)
 	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+	if host == "" || net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, port), nil

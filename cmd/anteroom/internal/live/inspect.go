@@ -60,7 +60,7 @@ const shownDifferences = 10 // lines of one check
 
 // Print prints a line for each check, and its differences. folder has the generated documents.
 func (r *Report) Print(t *cli.Terminal, folder string) {
-	t.Printf("%s: compared with %s, %s; board of %s", r.URL, folder, r.Wanted, orNone(r.AsOf))
+	t.Printf("%s: compared with %s, %s; board of %s", r.URL, folder, r.Wanted, cmp.Or(r.AsOf, "unknown"))
 	for _, c := range r.Checks {
 		t.Printf("%-13s %-8s %s", c.Name, c.Status, c.Detail)
 		if len(c.Differences) < 2 { // the detail has it
@@ -116,7 +116,7 @@ func (s *Service) Inspect(ctx context.Context, artifact *output.Artifact, o Opti
 	if err := json.Unmarshal(artifact.File(health.Manifest), &i.generated); err != nil {
 		return nil, fmt.Errorf("read the generated %s: %w (run anteroom generate)", health.Manifest, err)
 	}
-	if err := i.await(ctx, r.Wanted); err != nil {
+	if err := i.await(ctx); err != nil {
 		return nil, err
 	}
 	r.Content, r.AsOf = i.manifest.Content, i.live.AsOf
@@ -127,18 +127,15 @@ func (s *Service) Inspect(ctx context.Context, artifact *output.Artifact, o Opti
 	return r, ctx.Err()
 }
 
-func (i *inspection) await(ctx context.Context, want string) (err error) {
+func (i *inspection) await(ctx context.Context) (err error) {
 	said := ""
 	for {
 		i.published, err = i.identify(ctx)
 		missing := ""
-		switch {
-		case err != nil:
+		if err != nil {
 			missing = err.Error()
-		case i.manifest.Content != want:
-			missing = fmt.Sprintf("documents: got content %s, want %s", orNone(i.manifest.Content), want)
-		case i.live.Content != want:
-			missing = fmt.Sprintf("endpoints: got content %s, want %s", orNone(i.live.Content), want)
+		} else if older := i.versions(); len(older) > 0 {
+			missing = older[0].Path + " " + older[0].What
 		}
 		if missing == "" || !i.time() {
 			return err
@@ -154,8 +151,6 @@ func (i *inspection) await(ctx context.Context, want string) (err error) {
 }
 
 func (i *inspection) time() bool { return time.Now().Add(pause).Before(i.deadline) }
-
-func orNone(s string) string { return cmp.Or(s, "unknown") }
 
 func (i *inspection) run(ctx context.Context) []Check {
 	all := i.requests()

@@ -344,8 +344,8 @@ func TestWait(t *testing.T) {
 	if r, _ := inspect(t, s, after, o, ""); !r.OK {
 		t.Errorf("%+v", r)
 	}
-	stale := ": got content abababababab, want " + after.Snapshot.ShortVersion()
-	if !strings.Contains(said, "responds with 404") || !strings.Contains(said, "documents"+stale) || !strings.Contains(said, "endpoints"+stale) {
+	stale := " has content abababababab, want " + after.Snapshot.ShortVersion()
+	if !strings.Contains(said, "responds with 404") || !strings.Contains(said, "/manifest.json"+stale) || !strings.Contains(said, "/healthz"+stale) {
 		t.Errorf("it waits for %s", said)
 	}
 	asked.Store(2)

@@ -2,14 +2,13 @@ package verification
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
 	"sort"
 	"time"
 
+	"anteroom/edge/assets"
 	"anteroom/edge/canon"
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
@@ -263,14 +262,10 @@ func matchesCommitment(kind string, r *records.Record) bool {
 	default:
 		return true // the store has no text of a suggestion
 	}
-	sum := sha256.Sum256([]byte(canonical))
-	return hex.EncodeToString(sum[:]) == r.SHA256
+	return assets.SumOf([]byte(canonical)) == r.SHA256
 }
 
-func isID(text string) bool {
-	_, err := hex.DecodeString(text)
-	return err == nil && len(text) == 32
-}
+func isID(text string) bool { return len(text) == 32 && records.CheckID(text) == nil }
 
 // maxAnomalies limits the anomalies of a segment. A wholly different store has millions.
 const maxAnomalies = 1000
