@@ -106,23 +106,20 @@ func scan(
 			named[hash] = true
 		}
 	}
-	begin, doubtful, last := 0, -1, ""
+	begin, from, doubtful, last := 0, 0, false, "" // from is where new records may begin
+	if n := len(verifications); n > 0 {
+		last = verifications[n-1].Through
+	}
 	previous := &site.Verification{}
 	for i := range verifications {
 		v := &verifications[i]
-		last = verifications[len(verifications)-1].Through
 		covered := *v.Covers(kind.Name)
 		segment := s.all[begin:]
 		segment = segment[:sort.Search(len(segment), func(n int) bool { return segment[n].Seq > int64(covered.Last) })]
-		for _, r := range segment {
-			r.by = v.File
-		}
 		anomalies, early := s.inspect(segment, previous, v, last)
 		s.notes = append(s.notes, early...)
 		if got := cover(s.verified, segment, 0); got.SHA256 != covered.SHA256 || got.Total != covered.Total {
-			if doubtful < 0 {
-				doubtful = begin
-			}
+			doubtful = true
 			if len(anomalies)+len(s.altered) == 0 {
 				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name,
 					s.verified.Last+1, covered.Last)}
@@ -131,15 +128,14 @@ func scan(
 				s.broken = append(s.broken, "verification "+v.File+": "+anomaly)
 			}
 		}
-		begin, s.verified, previous = begin+len(segment), covered, v
-	}
-	from := begin
-	if doubtful >= 0 {
-		from = doubtful
-		for _, r := range s.all[doubtful:begin] {
-			if r.At > last {
-				r.by = ""
+		for _, r := range segment {
+			if !doubtful || r.At <= last {
+				r.by = v.File
 			}
+		}
+		begin, s.verified, previous = begin+len(segment), covered, v
+		if !doubtful {
+			from = begin
 		}
 	}
 	cut := slices.IndexFunc(s.all[from:], func(r *row) bool { return r.At > through })

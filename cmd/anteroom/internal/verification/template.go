@@ -80,7 +80,7 @@ func (v *survey) template() []byte {
 	v.charters(s)
 	v.suggestions(s)
 	d := v.apply(&proposal, &faults{})
-	v.numbers(s, d.ledger.Counts())
+	v.numbers(s, v.newBoard(d, &proposal, &faults{}).changes)
 	v.writeTexts(s)
 	s.note("", "\nIf a number falls, say why, for readers.")
 	s.line(`correction: ""`)
@@ -204,20 +204,16 @@ func (v *survey) suggestions(s *sheet) {
 	})
 }
 
-// numbers lists the numbers that only the operator knows, and in comments those that change. counts
-// follow from the proposed decisions.
-func (v *survey) numbers(s *sheet, counts map[string]int) {
+// numbers lists the numbers that only the operator knows, and in comments those that change by the
+// proposed decisions.
+func (v *survey) numbers(s *sheet, changes []change) {
 	current := v.site.Current()
 	derived := v.derive(current.ObservedAttention.NamedClients)
 	s.note("", "\nNumbers. The records and the observations of clients have the others, also after\n"+
 		"your decisions; give one here only to publish another number. As proposed:")
-	for _, n := range site.Numbers {
-		is, known := derived[n.Path]
-		if !n.Told {
-			is, known = counts[n.Path], true
-		}
-		if was := n.Of(current); known && is != was {
-			s.note("", "  %s: %d, and was %d", n.Path, is, was)
+	for _, c := range changes {
+		if c.is != c.was {
+			s.note("", "  %s: %d, and was %d", c.path, c.is, c.was)
 		}
 	}
 	if v.unseen != nil {
