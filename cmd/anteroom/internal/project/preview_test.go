@@ -26,18 +26,25 @@ func (s *screen) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
+func (s *screen) String() string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.text.String()
+}
+
 func (s *screen) until(t *testing.T, want string) string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		s.mutex.Lock()
-		text := s.text.String()
-		s.mutex.Unlock()
-		if strings.Contains(text, want) {
-			return text
+	until(t, want, func() bool { return strings.Contains(s.String(), want) })
+	return s.String()
+}
+
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in vain: %s", what)
 		}
 	}
-	t.Fatalf("it never shows %q: %s", want, &s.text)
-	return ""
 }
 
 // TestRun: a preview shows a change of the content, its faults instead of every page until they are
@@ -102,36 +109,25 @@ func TestRun(t *testing.T) {
 		t.Errorf("the target of a link does not count as a change: %v", err)
 	}
 	write(strings.Replace(string(text), "\n---\n", "\n---\nAdded words.\n\n", 1))
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if now, _ := get("/preview-version"); now != version {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the version stays")
-		}
-	}
+	until(t, "another version", func() bool {
+		now, _ := get("/preview-version")
+		return now != version
+	})
 	if changed, _ := get("/terms.html"); !strings.Contains(changed, "Added words.") {
 		t.Error("the change is not shown")
 	}
 	write("no front matter again")
-	for end := time.Now().Add(20 * time.Second); strings.Count(shown.until(t, "fault"), "the faults at http://") < 2; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the fault is not printed")
-		}
-	}
+	until(t, "the fault again", func() bool { return strings.Count(shown.String(), "the faults at http://") > 1 })
 	for _, path := range []string{"/terms.html", "/problems/not-found.html"} {
 		if faults, _ := get(path); !strings.Contains(faults, "<li>"+page+":1:1: no front matter") || strings.Contains(faults, "Added words.") {
 			t.Errorf("%s shows no fault: %s", path, faults)
 		}
 	}
 	write(string(text) + "\nMended & \"well\".\n")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if mended, _ := get("/terms.html"); strings.Contains(mended, "Mended &amp;") {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("the page does not come back: %s", mended)
-		}
-	}
+	until(t, "the page comes back", func() bool {
+		mended, _ := get("/terms.html")
+		return strings.Contains(mended, "Mended &amp;")
+	})
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)

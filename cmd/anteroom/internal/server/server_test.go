@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,7 +25,6 @@ import (
 	"anteroom/edge/native/metrics"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/generator"
-	"anteroom/generator/output"
 )
 
 // day is a day on which the content that is shipped can be generated.
@@ -96,12 +94,6 @@ func (f *folder) server(o *Options, now func() time.Time) (*server, *bytes.Buffe
 	return s, &said
 }
 
-func status(s *server, path string) int {
-	w := httptest.NewRecorder()
-	s.host.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-	return w.Code
-}
-
 // TestReload: a reload serves what was generated since. It refuses a mixture, what takes back what
 // is served, and another receipt key, and says so: what was served stays served.
 func TestReload(t *testing.T) {
@@ -110,7 +102,10 @@ func TestReload(t *testing.T) {
 	service := filepath.Join(f.content, "service.yaml")
 	board := filepath.Join(f.content, "scoreboard", "2026-11-20.yaml")
 	verification := filepath.Join(f.content, "verifications", "2026-11-20.yaml")
-	s, said := f.server(f.options(), func() time.Time { return day })
+	s, said := f.server(f.options(), func() time.Time { return day.AddDate(2, 0, 0) })
+	if !strings.Contains(said.String(), "level=WARN msg=\"security.txt expired at ") {
+		t.Errorf("that security.txt has expired is not said: %s", said)
+	}
 	refused := func(why string) {
 		t.Helper()
 		before := s.serving
@@ -166,26 +161,6 @@ func TestReload(t *testing.T) {
 	check(t, os.RemoveAll(f.public), os.Remove(f.snapshot))
 	f.generate()
 	refused("the receipt key " + regexp.QuoteMeta(receiptkey.Public(s.key)) + " is published, and would not be listed")
-}
-
-// The log says that security.txt has expired, or soon will.
-func TestSecurityTxtExpires(t *testing.T) {
-	t.Parallel()
-	f := newFolder(t)
-	for now, want := range map[time.Time]string{
-		day: "", day.AddDate(2, 0, 0): "security.txt expired at ", f.expires().Add(-time.Hour): "security.txt expires at ",
-	} {
-		s, said := f.server(f.options(), func() time.Time { return now })
-		if status(s, output.SecurityTxtPath) != 200 || strings.Contains(said.String(), "security.txt") != (want != "") || !strings.Contains(said.String(), want) {
-			t.Errorf("at %s: %s", now, said)
-		}
-	}
-}
-
-func (f *folder) expires() time.Time {
-	text, err := os.ReadFile(f.public + output.SecurityTxtPath)
-	check(f.t, err)
-	return output.SecurityTxtExpires(text)
 }
 
 type lines chan string
