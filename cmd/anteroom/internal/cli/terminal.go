@@ -100,20 +100,22 @@ func WithoutSecret(text string) string {
 }
 
 // ContentError has a line for each fault of a content folder.
-type ContentError interface {
-	error
-	Folder() string  // as the caller named it
-	Faults() []Fault // whose files are named with the folder
+type ContentError struct {
+	Err    error
+	Folder string  // as the caller named it
+	Faults []Fault // whose files are named with the folder
 }
+
+func (e ContentError) Error() string { return e.Err.Error() }
 
 func (t *Terminal) Fail(err error) {
 	if errors.Is(err, ErrSilent) {
 		return
 	}
-	if faulty := ContentError(nil); errors.As(err, &faulty) {
+	if faulty := (ContentError{}); errors.As(err, &faulty) {
 		t.Complain("", faulty.Error())
-		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder(),
-			Plural(len(faulty.Faults()), "fault"))
+		err = fmt.Errorf("%s has %s (fix the faults above; nothing was written)", faulty.Folder,
+			Plural(len(faulty.Faults), "fault"))
 	}
 	t.Complain("anteroom: ", err.Error())
 }
@@ -152,13 +154,13 @@ func (t *Terminal) FailJSON(err error, code int) {
 	if failed := (Failure{}); code == ExitUsage && !errors.As(err, &failed) { // the call was right
 		r.Code = "usage"
 	}
-	if faulty := ContentError(nil); errors.As(err, &faulty) {
+	if faulty := (ContentError{}); errors.As(err, &faulty) {
 		r.Code = "content"
-		for _, f := range faulty.Faults() {
+		for _, f := range faulty.Faults {
 			f.Message, f.Hint = WithoutSecret(f.Message), WithoutSecret(f.Hint)
 			r.Faults = append(r.Faults, f)
 		}
-		r.Message, r.Hint = faulty.Folder()+" has "+Plural(len(r.Faults), "fault"), "fix the faults; nothing was written"
+		r.Message, r.Hint = faulty.Folder+" has "+Plural(len(r.Faults), "fault"), "fix the faults; nothing was written"
 	} else {
 		var messages []string
 		for line := range strings.Lines(strings.TrimSpace(err.Error())) {

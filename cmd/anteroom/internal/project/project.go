@@ -67,27 +67,15 @@ func Generate(folder string, s *site.Site, now time.Time) (_ *site.Site, _ *gene
 // InFolder names the content folder in an error that lists faults of the content.
 func InFolder(folder string, err error) error {
 	if faults := site.Errors(nil); errors.As(err, &faults) {
+		e := cli.ContentError{Err: faults, Folder: folder}
 		for i := range faults {
-			faults[i].File = path.Join(folder, faults[i].File)
+			f := &faults[i]
+			f.File = path.Join(folder, f.File)
+			e.Faults = append(e.Faults, cli.Fault{File: f.File, Line: f.Line, Column: f.Column, Message: f.What, Hint: f.Hint})
 		}
-		return contentError{folder, faults}
+		return e
 	}
 	return err
-}
-
-type contentError struct {
-	folder string
-	site.Errors
-}
-
-func (e contentError) Folder() string { return e.folder }
-
-func (e contentError) Faults() []cli.Fault {
-	faults := make([]cli.Fault, len(e.Errors))
-	for i, f := range e.Errors {
-		faults[i] = cli.Fault{File: f.File, Line: f.Line, Column: f.Column, Message: f.What, Hint: f.Hint}
-	}
-	return faults
 }
 
 // Expiry reports whether security.txt must not be used any more (RFC 9116, section 2.5.5). The
