@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
 )
 
 func TestSplitHint(t *testing.T) {
@@ -77,22 +75,6 @@ func TestByteSize(t *testing.T) {
 		if got := ByteSize(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
-	}
-}
-
-// A flag of the command line wins over its variable.
-func TestVariable(t *testing.T) {
-	t.Setenv("ANTEROOM_SMTP", "smtps://variable")
-	t.Setenv("ANTEROOM_OUTBOX", "variable")
-	cmd := &cobra.Command{Use: "serve"}
-	flags := cmd.Flags()
-	smtp, outbox := flags.String("smtp", "", ""), flags.String("outbox", "", "")
-	flags.String("data", "", "")
-	if err := errors.Join(flags.Parse([]string{"--outbox=flag"}), Bind(cmd), Bind(cmd)); err != nil {
-		t.Fatal(err)
-	}
-	if *smtp != "smtps://variable" || *outbox != "flag" {
-		t.Errorf("values %q, %q", *smtp, *outbox)
 	}
 }
 

@@ -68,14 +68,6 @@ func TestLogRefuses(t *testing.T) {
 			other.verify("11:00:00", "")
 			found.site.Log, s.key = other.site().Log, other.key
 		}, "the log lacks entry " + tlog.RecordHash(id(1), hexSum(canon.Registration("lark", ""))) + ", a verified record"},
-		"the same again": {func(s *service, found *survey, _ *site.Scoreboard) {
-			log := found.site.Log.Clone()
-			again := tlog.Entry{Kind: tlog.Registration, Hash: tlog.RecordHash(id(2), hexSum(canon.Registration("owl", "")))}
-			if _, _, err := log.Append(day+"-2", []tlog.Entry{again, tlog.VerificationOf(day+"-2", day, nil)}, s.key); err != nil {
-				s.t.Fatal(err)
-			}
-			found.site.Log = log
-		}, "a new record has the record_id and the commitment of entry 2 of the log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t)
