@@ -52,7 +52,6 @@ func Unusable(format string, args ...any) error {
 	return Failure{ExitUsage, fmt.Errorf(format, args...)}
 }
 
-// Usage makes an error of the command line.
 func Usage(err error) error { return usageError{err} }
 
 // ReadFile reads a file of at most that many bytes, or stdin if name is "-".

@@ -45,7 +45,6 @@ func variable(name string) string {
 	return "ANTEROOM_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// Listen opens a TCP listener at the address that a flag gives.
 func Listen(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if taken := (*net.OpError)(nil); errors.Is(err, syscall.EADDRINUSE) && errors.As(err, &taken) {
@@ -208,7 +207,6 @@ func AddHelp(root *cobra.Command) {
 	}
 }
 
-// KnownCommand refuses the arguments of a command with subcommands.
 func KnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -220,7 +218,6 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 // distance limits the letters that differ in a mistyped name; fewer in a short one.
 func distance(name string) int { return min(2, len(name)/2) }
 
-// FlagError adds similar flags to the error about an unknown one.
 func FlagError(cmd *cobra.Command, err error) error {
 	wrong := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &wrong) || wrong.GetSpecifiedShortnames() != "" {

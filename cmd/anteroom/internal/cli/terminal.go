@@ -72,7 +72,6 @@ func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 	return t
 }
 
-// Filter edits what is written to a writer.
 type Filter struct {
 	io.Writer
 	Edit func(p []byte) []byte
@@ -120,7 +119,6 @@ func (t *Terminal) Fail(err error) {
 	t.Complain("anteroom: ", err.Error())
 }
 
-// Complain prints each line of a text to standard error, with a prefix.
 func (t *Terminal) Complain(prefix, text string) {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		line, _ = quote.Visible(strings.TrimSpace(line))
@@ -136,7 +134,6 @@ type errorReport struct {
 	Faults  []Fault `json:"faults,omitempty"` // if there are several, or the content has them
 }
 
-// Fault is one of several faults of an error.
 type Fault struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"` // from 1, as the column
@@ -208,7 +205,6 @@ func (t *Terminal) Printf(format string, args ...any) {
 	fmt.Fprintln(t.Out, line)
 }
 
-// Highlight prints a line, in colour if it is about a change.
 func (t *Terminal) Highlight(changed bool, line string) {
 	line, _ = quote.Visible(line)
 	if changed && t.Colour {
@@ -272,7 +268,6 @@ func Plural[N int | int64](n N, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// ByteSize writes a number of bytes for people.
 func ByteSize(n int64) string {
 	if n < 1000 {
 		return Plural(n, "byte")
@@ -321,7 +316,6 @@ func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, prese
 	}
 }
 
-// ErrInterrupted means that an interrupt ended the work.
 var ErrInterrupted = errors.New("interrupted")
 
 // Context is done once the program is interrupted or terminated, except by an interrupt for an

@@ -17,7 +17,6 @@ type Allowance struct{ Name, Reason string }
 
 const longestReasons = 700 // bytes; Cloudflare keeps 1,000 of a version's message
 
-// ReadAllowances pairs each --allow with its --reason.
 func ReadAllowances(names, reasons []string) ([]Allowance, error) {
 	if len(names) != len(reasons) {
 		return nil, fmt.Errorf("got %d --allow and %d --reason (give a reason for each)", len(names), len(reasons))
@@ -65,7 +64,6 @@ var (
 	JurisdictionNames = []string{"eu", "us", "fedramp"}
 )
 
-// CheckPlace checks the place for the database, which has a location or a jurisdiction.
 func CheckPlace(location, jurisdiction string) error {
 	if location != "" {
 		return oneOf("location", location, LocationNames)

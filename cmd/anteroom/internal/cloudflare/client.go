@@ -37,7 +37,6 @@ const (
 	permissionAccounts  = "Account, Account Settings, Read"
 )
 
-// Permissions lists what the token of a deployment may do.
 const Permissions = "Account, Workers Scripts, Edit; Account, D1, Edit; Zone, Workers Routes, Edit"
 
 const (

@@ -24,7 +24,6 @@ import (
 // allowDNS allows to move a host name from another place.
 const allowDNS = "dns"
 
-// Allowances lists the regressions that --allow of deploy accepts.
 var Allowances = []string{
 	continuity.AsOf, continuity.Board, continuity.Document, continuity.Key, continuity.Log, allowDNS,
 }
@@ -125,7 +124,6 @@ func (d *Deployment) environments() []string {
 	return []string{d.Environment}
 }
 
-// DryRun has wrangler build and check everything. It changes nothing.
 func (d *Deployment) DryRun(ctx context.Context) error {
 	for _, name := range d.environments() {
 		said, err := d.Wrangler.in(ctx, name, "deploy", "--dry-run")

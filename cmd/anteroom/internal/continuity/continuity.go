@@ -193,7 +193,6 @@ func (f *Facts) extends(checkpoint []byte) error {
 	return nil
 }
 
-// Retire adds a key that signs no more.
 func (f *Facts) Retire(key model.RetiredKey) {
 	f.Keys = append(f.Keys, key.PublicKey)
 	if key.Revoked != "" {
@@ -232,7 +231,6 @@ func FromFiles(files []assets.File, known *snapshot.Snapshot) (Facts, error) {
 	return facts, nil
 }
 
-// FromSite returns the facts of a content's boards and log.
 func FromSite(s *site.Site) Facts {
 	facts := Facts{
 		AsOf: s.Current().AsOf, Documents: map[string]string{}, LogKey: s.Log.Key,
@@ -250,7 +248,6 @@ func FromSite(s *site.Site) Facts {
 	return facts
 }
 
-// Counted returns only the facts of the boards and the log.
 func (f Facts) Counted() Facts {
 	f.Keys, f.Documents = nil, maps.Clone(f.Documents)
 	maps.DeleteFunc(f.Documents, func(p, _ string) bool { return !tlog.IsBoard(p) })

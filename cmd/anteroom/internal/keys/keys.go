@@ -215,7 +215,6 @@ func Signer(t *cli.Terminal, secret *Log, listed, file string) (*tlog.Key, error
 	return key, CheckLog(key.Public, listed, file)
 }
 
-// CheckLog checks that service.yaml, the file, has a verifier key for the log.
 func CheckLog(public, listed, file string) error {
 	switch listed {
 	case public:

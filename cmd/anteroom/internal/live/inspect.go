@@ -76,7 +76,6 @@ func (r *Report) Print(t *cli.Terminal, folder string) {
 	}
 }
 
-// Err returns an error if the service differs.
 func (r *Report) Err(folder string) error {
 	if r.OK {
 		return nil

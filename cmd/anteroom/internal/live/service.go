@@ -65,7 +65,6 @@ func New(address string) (*Service, error) {
 
 func (s *Service) String() string { return s.Base.Scheme + "://" + s.Base.Host }
 
-// Version returns the version of the content that the service shows.
 func (s *Service) Version(ctx context.Context) (string, error) {
 	text, err := s.File(ctx, health.Manifest)
 	if err != nil {

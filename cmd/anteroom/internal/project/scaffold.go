@@ -270,7 +270,6 @@ type Service struct {
 	Worker   string // name of the worker on Cloudflare
 }
 
-// Apex returns the host that redirects to the canonical one.
 func (s *Service) Apex() string { return strings.TrimPrefix(s.Host, "www.") }
 
 const (

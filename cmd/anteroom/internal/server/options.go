@@ -39,10 +39,8 @@ type Options struct {
 	Version, Commit  string // of this program, for the metrics
 }
 
-// DefaultData is the default data folder, in which serve creates a database.
 const DefaultData = "data"
 
-// ReceiptKey is the file of the receipt key in the data folder.
 const ReceiptKey = "receipt.key"
 
 const (
@@ -159,7 +157,6 @@ func (o *Options) Copies() string {
 	return o.Outbox
 }
 
-// Database returns the file of the database.
 func (o *Options) Database() string { return filepath.Join(o.Data, sqlite.FileName) }
 
 func (o *Options) keyFile() string { return filepath.Join(o.Data, ReceiptKey) }

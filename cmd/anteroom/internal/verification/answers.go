@@ -114,7 +114,6 @@ type fault struct {
 
 type faults []fault
 
-// Error returns a line for each fault, as faults of the content are written.
 func (f faults) Error() string {
 	lines := make([]string, len(f))
 	for i, at := range f {

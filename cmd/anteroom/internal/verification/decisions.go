@@ -7,7 +7,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// Decisions are the decisions about the records of a store.
 type Decisions struct {
 	named map[string]site.Decided
 	all   []site.Verification

@@ -36,7 +36,6 @@ type Options struct {
 	Committed func(ctx context.Context, file string) (commit string, known bool, err error)
 }
 
-// Check refuses options that exclude each other.
 func (o *Options) Check() error {
 	var refused []error
 	if o.Yes && o.Answers == "" {
@@ -58,7 +57,6 @@ func Begin(folder string, now time.Time) (s *site.Site, unlock func() error, err
 	return s, unlock, err
 }
 
-// Template returns the file in which to decide about a store.
 func (o *Options) Template(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site) ([]byte, error) {
 	v, err := o.survey(ctx, r, s, time.Time{}, afterLast(s, t.Now))
 	if err != nil {
@@ -99,7 +97,6 @@ func afterLast(s *site.Site, clock func() time.Time) time.Time {
 	return clock()
 }
 
-// ErrVerified means that the newest verification was made with the same answers.
 var ErrVerified = errors.New("these answers were verified before")
 
 // Make makes a verification for a site whose folder the caller has locked, loaded and compared. It

@@ -32,7 +32,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// Audited is the result of comparing a store with the verifications.
 type Audited struct {
 	Verifications int      `json:"verifications"`
 	Changed       []string `json:"changed"` // verified records that are gone or changed, and records no host writes
@@ -41,7 +40,6 @@ type Audited struct {
 	Own           []string `json:"own"`     // records counted before own_names had their names
 }
 
-// Audit checks every verification of a site against the store.
 func Audit(ctx context.Context, r records.Reader, s *site.Site) (*Audited, error) {
 	v := surveyOf(s)
 	if err := v.compare(ctx, r, scope{}); err != nil {

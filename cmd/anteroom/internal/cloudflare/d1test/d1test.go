@@ -81,7 +81,6 @@ dataset = "anteroom_observed"
 	return path
 }
 
-// Exec runs a statement on the database.
 func (s *Server) Exec(statement string, args ...any) {
 	s.t.Helper()
 	if _, err := s.store.Write(s.t.Context(), turn.Statement{SQL: statement, Args: args}); err != nil {
@@ -89,7 +88,6 @@ func (s *Server) Exec(statement string, args ...any) {
 	}
 }
 
-// Answer writes an answer of the API.
 func Answer(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After-Ms", "1")
@@ -97,7 +95,6 @@ func Answer(w http.ResponseWriter, status int, body string) {
 	w.Write([]byte(body))
 }
 
-// Refuse writes an answer that refuses a call.
 func Refuse(w http.ResponseWriter, status, code int, message string) {
 	const body = `{"success":false,"errors":[{"code":%d,"message":%q}],"messages":[],"result":null}`
 	Answer(w, status, fmt.Sprintf(body, code, message))
