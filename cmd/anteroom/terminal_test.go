@@ -3,10 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -34,17 +33,16 @@ func checkSeen(t *testing.T, what, output string) {
 	}
 }
 
-// The words of strangers do nothing to a terminal, and as JSON they still say the same.
+// The words of strangers do nothing to a terminal.
 func TestStrangersWords(t *testing.T) {
-	outputs := map[string]string{}
-	print := func(stdin []byte, args ...string) string {
+	print := func(args ...string) {
 		var out, faults bytes.Buffer
-		run(args, bytes.NewReader(stdin), &out, &faults)
+		run(args, nil, &out, &faults)
 		what := strings.Join(args, " ")
-		checkSeen(t, what, out.String())
-		checkSeen(t, what, faults.String())
-		outputs[what] = out.String() + faults.String()
-		return out.String()
+		checkSeen(t, what, out.String()+faults.String())
+		if !strings.Contains(out.String(), "Valid: genuine") && slices.ContainsFunc(args, func(arg string) bool { return arg == "registrations" || arg == "charters" }) {
+			t.Errorf("%s leaves the words out: %s", what, &out)
+		}
 	}
 	data := t.TempDir()
 	store, err := sqlite.Create(filepath.Join(data, sqlite.FileName), cli.New(nil, io.Discard, io.Discard).Logger())
@@ -57,22 +55,8 @@ func TestStrangersWords(t *testing.T) {
 	putRow(t, store, "INSERT INTO outbox (record_id, kind, created_at, next_try_at, last_error) VALUES ('a', 'registration', 0, 0, ?)", unseen)
 	check(t, store.Close())
 	for _, list := range records.Lists {
-		print(nil, "records", "list", list.Name, "--data", data)
-	}
-	for list, want := range map[string]map[string]any{
-		"registrations": {"agent_name": unseen, "pubkey": unseen}, "contacts": {"address": unseen}, "outbox": {"last_error": unseen},
-		"charters": {"org_name": unseen, "commissioner": unseen, "roster": []any{unseen}},
-	} {
-		line, _, _ := strings.Cut(print(nil, "records", "list", list, "--data", data, "--json", "--addresses"), "\n")
-		var row map[string]any
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Errorf("%s: %q: %v", list, line, err)
-		}
-		for member, value := range want {
-			if !reflect.DeepEqual(row[member], value) {
-				t.Errorf("%s: %s is %q, want %q", list, member, fmt.Sprint(row[member]), value)
-			}
-		}
+		print("records", "list", list.Name, "--data", data)
+		print("records", "list", list.Name, "--data", data, "--json", "--addresses")
 	}
 }
 
