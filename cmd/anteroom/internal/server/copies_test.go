@@ -11,6 +11,16 @@ import (
 	"time"
 )
 
+// litestream answers at a socket.
+func litestream(t *testing.T, socket string, answer http.HandlerFunc) {
+	t.Helper()
+	listener, err := net.Listen("unix", socket)
+	check(t, err)
+	server := &http.Server{Handler: answer}
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
+}
+
 // A replica is as old as Litestream says of this database, whatever path it has there.
 func TestReplicated(t *testing.T) {
 	t.Parallel()
@@ -28,17 +38,13 @@ func TestReplicated(t *testing.T) {
 	} {
 		socket := filepath.Join(dir, fmt.Sprint(i))
 		if c.body != "" {
-			listener, err := net.Listen("unix", socket)
-			check(t, err)
-			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			litestream(t, socket, func(w http.ResponseWriter, r *http.Request) {
 				if c.body == "hang" {
 					<-r.Context().Done()
 				} else if r.URL.Path == "/list" {
 					fmt.Fprint(w, c.body)
 				}
-			})}
-			go server.Serve(listener)
-			t.Cleanup(func() { server.Close() })
+			})
 		}
 		began := time.Now()
 		at, err := Replicated(t.Context(), socket, database)

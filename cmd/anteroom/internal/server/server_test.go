@@ -220,6 +220,10 @@ func TestRun(t *testing.T) {
 	}
 	o := f.options()
 	o.LogFormat, o.MetricsAddress, o.Version, o.Commit = logJSON, "127.0.0.1:0", "v9.8.7", "c0ffee"
+	o.Replica = filepath.Join(t.TempDir(), "litestream")
+	litestream(t, o.Replica, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"databases":[{"path":%q,"last_sync_at":"2033-05-18T03:33:20.5Z"}]}`, o.Database())
+	})
 	log := make(lines, 100_000)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -254,7 +258,7 @@ func TestRun(t *testing.T) {
 		for _, line := range []string{
 			fmt.Sprintf(`anteroom_content_reloads_total{outcome="success"} %d`, reload.success),
 			fmt.Sprintf(`anteroom_content_reloads_total{outcome="failure"} %d`, reload.failures),
-			`revision="c0ffee",version="v9.8.7"} 1`,
+			`revision="c0ffee",version="v9.8.7"} 1`, "anteroom_replica_newest_timestamp_seconds 2.0000000005e+09",
 		} {
 			if !strings.Contains(string(metrics), line+"\n") {
 				t.Errorf("reload %d: the metrics lack %s", n, line)
