@@ -256,6 +256,7 @@ func TestWhatDiffers(t *testing.T) {
 			return false
 		}, "documents", "/", "for Accept: text/markdown"},
 		{replaced("/manifest.json", version, "0123456789ab"), "content", "/manifest.json", "has content 0123456789ab, want " + version},
+		{answered("/readyz", 200, "<html>"), "readiness", "/readyz", "is HTML, want JSON"},
 		{answered("/readyz", 503, `{"status":"failing","failing":["store","key"]}`), "readiness", "/readyz", "reports failures: store, key"},
 		{answered("/readyz", 200, "<html>"), "readiness", "/readyz", "is HTML, want JSON"},
 		{replaced("/api/aup", "version", "Version"), "endpoints", "/api/aup", "differs from byte"},
