@@ -209,7 +209,7 @@ func (a *answer) check(kind, at string, wrong *faults) {
 	if choices := site.Choices[kind]; !slices.Contains(choices, a.Decision) {
 		wrong.add(at, "decision: got %q, want one of %s", a.Decision, strings.Join(choices, ", "))
 	}
-	if strings.TrimSpace(a.Reason) == "" {
+	if a.Reason == "" {
 		if a.Decision == site.Vouch {
 			wrong.add(at, "a vouch needs a reason")
 		}
@@ -224,7 +224,7 @@ func (f *faults) checkLine(at, text string) {
 	if strings.Contains(text, "@") {
 		f.add(at, "the text is published and contains an address (remove it)")
 	}
-	if strings.ContainsAny(strings.TrimSpace(text), "\r\n\t") {
+	if strings.ContainsAny(text, "\r\n\t") {
 		f.add(at, "the text must be one line")
 	}
 }

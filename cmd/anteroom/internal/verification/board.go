@@ -145,7 +145,7 @@ func (b *board) correct(v *survey, a *answers, d *decided) {
 		}
 	}
 	b.Corrections = nil
-	reason, falls := strings.TrimSpace(a.Correction), false
+	reason, falls := a.Correction, false
 	for _, c := range b.changes {
 		why := lost[c.path]
 		if why == "" && c.is >= c.was {

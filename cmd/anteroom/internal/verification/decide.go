@@ -86,7 +86,7 @@ func entered(refused site.Errors) (wrong faults) {
 // apply decides about the records. If it refuses some answers, it applies the others, so that the
 // faults of numbers and texts are found too; it returns nil if it can apply none.
 func (v *survey) apply(a *answers, wrong *faults) *decided {
-	lost := strings.TrimSpace(a.Lost)
+	lost := a.Lost
 	switch {
 	case len(v.broken) > 0 && lost == "":
 		wrong.add("lost", "the store differs from the verified one "+
@@ -168,7 +168,7 @@ func (v *survey) answer(k *scanned, a *answer, at string, wrong *faults) {
 			wrong.add(at, "%s already decides about %s", r.place, r.ID)
 			return
 		}
-		if r.by != "" && strings.TrimSpace(a.Reason) == "" {
+		if r.by != "" && a.Reason == "" {
 			wrong.add(at, "%s was verified before: a new decision needs a reason", r.ID)
 		}
 		r.answer, r.place = a, at
@@ -233,7 +233,7 @@ func (v *survey) decisions(k *scanned) (list []site.Decision, unanswered int) {
 	var hashes []*strings.Builder // of the records of each
 	known := map[identity]string{}
 	write := func(r *row, decision, reason string) {
-		one := site.Decision{Kind: k.kind.Name, Decision: decision, Corrects: r.by, Reason: strings.TrimSpace(reason)}
+		one := site.Decision{Kind: k.kind.Name, Decision: decision, Corrects: r.by, Reason: reason}
 		if decision == site.Vouch {
 			id := identityOf(k.kind.Name, r.Record)
 			known[id] = cmp.Or(known[id], k.by[id].vouched, r.hash)
