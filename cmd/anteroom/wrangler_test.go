@@ -53,6 +53,7 @@ func TestWrangler(t *testing.T) {
 		{`service = "anteroom"`, `service = "other"`, "services.service is"},
 		{`"/healthz", `, ``, "assets.run_worker_first is"},
 		{`D1_QUERIES = "1000"`, `D1_QUERIES = "49"`, `production: vars.D1_QUERIES is "49", want at least 50`},
+		{`html_handling = "none"`, ``, "assets.html_handling is"},
 		{`[[env.preview.services]]`, `[env.preview.other]`, `preview: services.service is null, want "anteroom-preview"`},
 		{`binding = "DB"`, `binding = "DATA"`, "d1_databases needs the binding DB, a database_name, and as database_id an id or 00000000-0000-0000-0000-…"},
 		{"[env.preview]\n", "[env.preview]\nroutes = [{ pattern = \"x.example\", custom_domain = true }]\n", "preview is at x.example, which is missing in preview_hosts of the content"},

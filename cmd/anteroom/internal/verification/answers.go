@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -70,20 +69,19 @@ var aboutMembers = map[string][]string{
 	site.Suggestion:   {"record_id"},
 }
 
-func (a *answer) about() map[string]string {
-	members := map[string]string{
-		"agent": a.Agent, "agent_name": a.AgentName, "pubkey": a.PublicKey, "org_name": a.OrgName, "record_id": a.RecordID,
-	}
-	maps.DeleteFunc(members, func(_, value string) bool { return value == "" })
-	return members
+type about struct{ member, value string }
+
+func (a *answer) about() []about {
+	return slices.DeleteFunc([]about{
+		{"agent", a.Agent},
+		{"agent_name", a.AgentName},
+		{"org_name", a.OrgName},
+		{"pubkey", a.PublicKey},
+		{"record_id", a.RecordID},
+	}, func(given about) bool { return given.value == "" })
 }
 
-func (a *answer) String() (text string) {
-	for member, value := range a.about() {
-		text = member + " " + value
-	}
-	return text
-}
+func (a *answer) String() string { return a.about()[0].member + " " + a.about()[0].value }
 
 // pattern is the name of several agents or orgs, or "".
 func (a *answer) pattern() string {
@@ -196,11 +194,11 @@ func parseAnswers(file string, text []byte) (*answers, error) {
 
 func (a *answer) check(kind, at string, wrong *faults) {
 	given := 0
-	for _, member := range slices.Sorted(maps.Keys(a.about())) {
-		if slices.Contains(aboutMembers[kind], member) {
+	for _, by := range a.about() {
+		if slices.Contains(aboutMembers[kind], by.member) {
 			given++
 		} else {
-			wrong.add(at, "%s does not name a %s", member, kind)
+			wrong.add(at, "%s does not name a %s", by.member, kind)
 		}
 	}
 	if given != 1 {

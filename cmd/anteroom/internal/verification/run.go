@@ -15,6 +15,7 @@ import (
 	"anteroom/cmd/anteroom/internal/keys"
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/cmd/anteroom/internal/project"
+	"anteroom/edge/native/disk"
 	"anteroom/edge/store/records"
 	"anteroom/edge/turn"
 	"anteroom/generator/site"
@@ -53,8 +54,13 @@ func Begin(folder string, now time.Time) (s *site.Site, unlock func() error, err
 	if s, err = project.Load(folder, now); err != nil { // it explains a folder that is not there
 		return nil, nil, err
 	}
-	unlock, err = lock(folder)
-	return s, unlock, err
+	held, err := disk.LockFolder(folder)
+	if errors.Is(err, disk.ErrLocked) {
+		return nil, nil, fmt.Errorf("lock %s: another anteroom publish is running (end that one first)", folder)
+	} else if err != nil {
+		return nil, nil, fmt.Errorf("lock the content: %w", err)
+	}
+	return s, held.Close, nil
 }
 
 func (o *Options) Template(ctx context.Context, t *cli.Terminal, r records.Reader, s *site.Site) ([]byte, error) {

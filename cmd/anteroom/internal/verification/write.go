@@ -10,16 +10,6 @@ import (
 	"anteroom/generator/site"
 )
 
-func lock(content string) (unlock func() error, err error) {
-	folder, err := disk.LockFolder(content)
-	if errors.Is(err, disk.ErrLocked) {
-		return nil, fmt.Errorf("lock %s: another anteroom publish is running (end that one first)", content)
-	} else if err != nil {
-		return nil, fmt.Errorf("lock the content: %w", err)
-	}
-	return folder.Close, nil
-}
-
 type file struct {
 	name string // in the folder
 	text []byte
