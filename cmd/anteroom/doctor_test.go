@@ -180,6 +180,7 @@ func TestDoctorFinds(t *testing.T) {
 	}
 	refuses := mailServer("u:secret@", map[string]string{"EHLO": "250-test\r\n250 AUTH CRAM-MD5", "AUTH": "535 5.7.8 wrong"})
 	strict := mailServer("", map[string]string{"RCPT": "504 5.5.2 <vm>: need fully-qualified hostname"})
+	takes := mailServer("", nil)
 	bounces := mailServer("", map[string]string{"RCPT TO:<relay@anteroom.example>": "550 5.1.1 unknown"})
 	for name, c := range map[string]struct {
 		prepare func(*testing.T)
@@ -261,7 +262,7 @@ func TestDoctorFinds(t *testing.T) {
 		"no token": {func(*testing.T) { write("wrangler.toml", d1Config) }, "--remote production --unsigned", []string{
 			`warning key: receipts are not signed \(leave out --unsigned\)`, `fault store: CLOUDFLARE_API_TOKEN is not set`,
 		}},
-		"nothing": {func(*testing.T) {}, "--data nodata", []string{
+		"nothing": {func(*testing.T) {}, "--data nodata --outbox o " + takes, []string{
 			`warning key: the content publishes no current receipt key \(anteroom key rotate`,
 			`fault store: open database nodata/anteroom.db: there is no database \(anteroom serve --create makes it`,
 		}},

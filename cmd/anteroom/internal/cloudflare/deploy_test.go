@@ -290,8 +290,9 @@ func TestDeployStore(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	d := newTrial(t)
+	d.Environment = "preview"
 	if err := d.DryRun(t.Context()); err != nil || strings.Contains(text(t, filepath.Join(d.stub, "calls")), "--message") ||
-		!strings.Contains(d.said, "D1 database anteroom would be found or created") {
+		!strings.Contains(d.said, "D1 database anteroom-preview would be found or created") {
 		t.Errorf("%v\n%s", err, d.said)
 	}
 }

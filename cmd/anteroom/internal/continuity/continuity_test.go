@@ -164,4 +164,8 @@ func TestFromFolder(t *testing.T) {
 	if _, err := continuity.FromFolder(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "/log/vkey: ") {
 		t.Errorf("a key that is damaged: %v", err)
 	}
+	check(t, os.Mkdir(filepath.Join(dir, "manifest.json"), 0o700))
+	if _, err := continuity.FromFolder(dir, ""); err == nil || !strings.HasPrefix(err.Error(), "look for published files: ") {
+		t.Errorf("a manifest that cannot be read: %v", err)
+	}
 }
