@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,7 +13,6 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
-	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 )
@@ -89,18 +87,14 @@ func WithoutCode(src []byte) []byte {
 	return blank
 }
 
-// dashes is the line under the head of a table.
-var dashes = regexp.MustCompile(`^\|?(\s*:?-+:?\s*\|)+(\s*:?-+:?\s*)?$`)
-
 // Loss is a text of a page that HTML would drop.
 type Loss struct {
 	At         int // offset in bytes
 	What, Hint string
 }
 
-// Losses returns the words that the HTML of a document would lack or show as what they are not
-// meant for, sorted by place. A block that begins with a comment may be a marker. Whatever else
-// differs from other kinds of Markdown, such as footnotes, is on the page as it was written.
+// Losses returns the raw HTML and the attributes of headings that the HTML of a document would
+// lack, sorted by place. A block that begins with a comment may be a marker.
 func Losses(src []byte) []Loss {
 	var found []Loss
 	add := func(at int, what, hint string) { found = append(found, Loss{at, what, hint}) }
@@ -120,56 +114,17 @@ func Losses(src []byte) []Loss {
 				add(block.Start, "raw HTML is left out of the page: "+tagOf(line), "write Markdown, or the HTML as code")
 			}
 		case *ast.Heading:
-			if n.Lines().Len() == 0 {
-				add(n.Pos(), "a heading without words", `write them, or \# for the sign`)
-				break
-			}
-			at := n.Lines().At(0).Start
 			for _, a := range n.Attributes() {
 				switch id, _ := a.Value.([]byte); {
 				case n.Level == 2 && string(a.Name) == "class" && (string(id) == Half || string(id) == Groups):
 				case string(a.Name) != "id":
-					add(at, "the braces at the end of the heading are left out",
+					add(n.Pos(), "the braces at the end of the heading are left out",
 						`write \{ for the sign; {#name} sets an identifier, and {.half} and {.groups} a layout`)
 				case ids[string(id)]:
-					add(at, "two headings have the identifier "+string(id), "give one of them another")
+					add(n.Pos(), "two headings have the identifier "+string(id), "give one of them another")
 				default:
 					ids[string(id)] = true
 				}
-			}
-		case *ast.FencedCodeBlock:
-			end := n.Pos() + len(firstLine(src[n.Pos():]))
-			if n.Lines().Len() > 0 {
-				end = n.Lines().At(n.Lines().Len() - 1).Stop
-			}
-			fence := string(src[n.Pos():][:len("```")])
-			if !strings.HasPrefix(strings.TrimLeft(string(src[end:]), "> \t\n"), fence) {
-				add(n.Pos(), "a block of code without an end, so that what follows is code", "end it with a line "+fence)
-			}
-		case *ast.Link:
-			if len(n.Destination) == 0 {
-				add(n.Pos(), "a link without an address", `write it, or \[ for the sign`)
-			}
-			words, isText := n.FirstChild().(*ast.Text)
-			if n.ChildCount() == 0 || n.ChildCount() == 1 && isText && len(bytes.TrimSpace(words.Segment.Value(src))) == 0 {
-				add(n.Pos(), "a link without words", "write what it leads to between the brackets")
-			}
-		case *ast.Paragraph:
-			for i := 1; i < n.Lines().Len(); i++ {
-				line := n.Lines().At(i)
-				if dashes.MatchString(firstLine(line.Value(src))) {
-					add(line.Start, "a table whose line of dashes has another number of cells than its head, which is no table",
-						"give each column its dashes")
-				}
-			}
-		case *tables.TableRow:
-			first := n.FirstChild()
-			if first == nil || first.Lines().Len() == 0 {
-				break
-			}
-			at := first.Lines().At(0).Start
-			if has := cells(firstLine(src[at:])); has > len(n.Alignments) {
-				add(at, "a row with more cells than the head of its table, which are left out", `write \| for the sign in a cell`)
 			}
 		}
 		return ast.WalkContinue, nil
@@ -186,9 +141,4 @@ func firstLine(text []byte) string {
 func tagOf(line string) string {
 	tag, _, _ := strings.Cut(line, ">")
 	return tag + ">"
-}
-
-func cells(row string) int {
-	row = strings.ReplaceAll(row, `\|`, "  ")
-	return strings.Count(strings.TrimSuffix(strings.TrimSpace(row), "|"), "|") + 1
 }

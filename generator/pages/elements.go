@@ -189,7 +189,7 @@ func renderTableRow(w util.BufWriter, _ []byte, node ast.Node, entering bool) (a
 	switch {
 	case !entering:
 		write(w, "</tr>\n")
-	case link != nil && link.Destination[0] == '#':
+	case link != nil && bytes.HasPrefix(link.Destination, []byte("#")):
 		write(w, `<tr id="`, html.EscapeString(string(link.Destination[1:])), `">`)
 	default:
 		write(w, "<tr>")
