@@ -227,12 +227,7 @@ func (d *document) refuse(src []byte) (found bool) {
 		for line := range bytes.Lines(src) {
 			number++
 			if at := bytes.Index(line, []byte(r.text)); at == 0 || at > 0 && r.text != conflict && r.text != migrations.Magic {
-				hint := r.hint
-				folder, _, _ := strings.Cut(d.file, "/")
-				if r.text == conflict && slices.Contains([]string{"verifications", "scoreboard", "log"}, folder) {
-					hint += "; for two verifications of the same records: " + madeApart
-				}
-				d.report(place{number, placeOf(line, at).Column}, r.what, hint)
+				d.report(place{number, placeOf(line, at).Column}, r.what, r.hint)
 				found = true
 			}
 		}

@@ -131,9 +131,7 @@ func (v *survey) apply(a *answers, wrong *faults) *decided {
 		made.Decisions = append(made.Decisions, decisions...)
 	}
 	d.faulty = len(*wrong) > 0
-	if refused := d.ledger.Enter(made); len(refused) > 0 && !d.faulty {
-		wrong.add("", "%s", strings.Join(refused, "; "))
-	}
+	d.ledger.Enter(made)
 	return d
 }
 
