@@ -125,14 +125,8 @@ func (s *Site) faults() error {
 const packageFile = "content.go"
 
 // ignoredNames are patterns of files and folders that are not content: hidden ones, and the
-// leftovers of editors, merges and systems.
-var ignoredNames = []string{
-	".?*", "*~", "#*#", "*.bak", "*.bck", "*.tmp", "*.swp", "*.orig", "*.rej",
-	"*___jb_???___", // JetBrains, while it saves
-	"491[0-9]",      // Vim, to find out whether a folder can be written
-	"~$*",           // Microsoft Office, of an open file
-	"Thumbs.db", "ehthumbs.db", "desktop.ini", "Icon\r",
-}
+// leftovers of editors and merges.
+var ignoredNames = []string{".?*", "*~", "#*#", "*.bak", "*.bck", "*.tmp", "*.swp", "*.orig", "*.rej"}
 
 // Ignored reports whether the last part of a path in the content folder matches one of
 // ignoredNames. The hidden folder static/.well-known (RFC 8615) is content.
