@@ -14,12 +14,7 @@ import (
 	"anteroom/edge/quote"
 
 	"go.yaml.in/yaml/v4"
-	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
-
-// maxNesting bounds the depth of block collections, and of flow collections in them, since the
-// parser is recursive. Content needs four levels.
-const maxNesting = 16
 
 // document is a content file while it is checked.
 type document struct {
@@ -123,8 +118,8 @@ func (d *document) parse(src []byte) *yaml.Node {
 	if !d.readable(src) {
 		return nil
 	}
-	docs, err := parseYAML(src)
-	if err != nil {
+	var docs []yaml.Node
+	if err := yaml.Load(src, &docs, yaml.WithAllDocuments()); err != nil {
 		at, what := place{}, err.Error()
 		var syntax *yaml.LoadError
 		if errors.As(err, &syntax) {
@@ -166,49 +161,13 @@ func (d *document) readable(src []byte) bool {
 			return false
 		}
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' &&
-			strings.ContainsRune("\u007f\ufdd0\ufdd1\ufdd2\ufffe\uffff", r) {
+			strings.ContainsRune("\u007f\u0085\u2028\u2029\ufffe\uffff", r) { // YAML 1.1 ends lines at three of them
 			d.report(placeOf(src, i), fmt.Sprintf("contains the control character U+%04X", r), "remove it")
 			return false
 		}
 		i += n
 	}
 	return true
-}
-
-// The parser ends a line at U+0085, U+2028 and U+2029, as YAML 1.1 did. In content these are text,
-// so noncharacters (Unicode 16, section 23.7) stand in for them. readable refuses these in content.
-var (
-	hideBreaks = strings.NewReplacer("\u0085", "\ufdd0", "\u2028", "\ufdd1", "\u2029", "\ufdd2")
-	showBreaks = strings.NewReplacer("\ufdd0", "\u0085", "\ufdd1", "\u2028", "\ufdd2", "\u2029")
-)
-
-func parseYAML(src []byte) (docs []yaml.Node, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errors.New("the parser gave up on it")
-		}
-	}()
-	limits := loaderlimits.New(loaderlimits.DepthFunc(func(depth int, _ *yaml.DepthContext) error {
-		if depth > maxNesting {
-			return errors.New("nested too deep")
-		}
-		return nil
-	}))
-	text := hideBreaks.Replace(string(src))
-	err = yaml.Load([]byte(text), &docs, yaml.WithAllDocuments(), yaml.WithPlugin(limits))
-	if text != string(src) {
-		for i := range docs {
-			restoreBreaks(&docs[i])
-		}
-	}
-	return docs, err
-}
-
-func restoreBreaks(node *yaml.Node) {
-	node.Value = showBreaks.Replace(node.Value)
-	for _, n := range node.Content {
-		restoreBreaks(n)
-	}
 }
 
 func nodePlace(n *yaml.Node) place { return place{n.Line, n.Column} }
@@ -443,10 +402,7 @@ func join(path, key string) string {
 
 // gone lists keys of earlier programs, with what to do about them.
 var gone = map[string]string{
-	"service.yaml log.keys":                "remove the line: the log has one key, log.vkey",
 	"service.yaml relay.remind_after_days": "remove the line; anteroom inbox shows how long records have waited",
-	"service.yaml relay.webhook": "remove the line; if it had a URL, that is published: give anteroom deploy " +
-		"--webhook-file a new one, and revoke this one",
 }
 
 func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
