@@ -2,8 +2,6 @@ package output
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,7 +47,7 @@ func decode(text []byte) (known []byte, sums map[string]string, err error) {
 	sums = map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		sum, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if hash, err := hex.DecodeString(sum); !found || err != nil || len(hash) != sha256.Size || !filepath.IsLocal(name) {
+		if !found {
 			return nil, nil, fmt.Errorf("%.100q is not the hash and the path of a document (run anteroom generate)", line)
 		}
 		sums["/"+name] = sum

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -62,19 +61,7 @@ func Prepare(dir, snapshotFile string, docs []assets.File, s *snapshot.Snapshot)
 		return nil, fmt.Errorf("publish to %s: %w", dir, err)
 	}
 	for i := range docs {
-		name := docs[i].Path
-		switch relative, absolute := strings.CutPrefix(name, "/"); {
-		case !absolute || !fs.ValidPath(relative):
-			return nil, fmt.Errorf("publish to %s: %q is not the path of a document", dir, name)
-		case p.docs[name] != nil:
-			return nil, fmt.Errorf("publish to %s: %q is generated twice", dir, name)
-		}
-		p.docs[name] = &docs[i]
-		for folder := path.Dir(name); folder != "/"; folder = path.Dir(folder) {
-			if _, is := there[folder]; is { // a link would lead out of dir
-				return nil, fmt.Errorf("publish to %s: %s is not a folder (move it away)", dir, folder)
-			}
-		}
+		p.docs[docs[i].Path] = &docs[i]
 	}
 	hashes := make([]string, len(docs))
 	var comparing errgroup.Group
