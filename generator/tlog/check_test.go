@@ -2,20 +2,13 @@ package tlog_test
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"maps"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"anteroom/generator/tlog"
-	"anteroom/generator/tlog/tlogtest"
 )
 
 // today is a day on which no verification of these tests is in the future.
@@ -122,44 +115,3 @@ func TestCheckEveryFile(t *testing.T) {
 	}
 }
 
-// cosignAt is the line by which a witness cosigns a checkpoint at a time, whatever its clock says.
-func cosignAt(checkpoint []byte, name string, number byte, at uint64) []byte {
-	body, _, _ := strings.Cut(string(checkpoint), "\n\n")
-	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{number}, ed25519.SeedSize))
-	line := binary.BigEndian.AppendUint32(nil, tlogtest.Signer(name, number).KeyHash())
-	line = binary.BigEndian.AppendUint64(line, at)
-	line = append(line, ed25519.Sign(key, fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s\n", at, body))...)
-	return fmt.Appendf(nil, "— %s %s\n", name, base64.StdEncoding.EncodeToString(line))
-}
-
-// The time of a cosignature is when its witness has seen the checkpoint. One that cannot be true is
-// not taken.
-func TestCosignedAt(t *testing.T) {
-	signer := tlogtest.Signer("witness.example/w", 1)
-	day := uint64(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).Unix())
-	const fault = "was cosigned by witness.example/w at %s, which is before its day or in the future"
-	for _, c := range []struct {
-		at   uint64
-		says string
-	}{
-		{day, ""},
-		{day - 1, fmt.Sprintf(fault, "2026-11-19T23:59:59Z")},
-		{uint64(today.Unix()) + 300, ""},
-		{uint64(today.Unix()) + 301, fmt.Sprintf(fault, today.Add(301*time.Second).Format(time.RFC3339))},
-		{0, "time out of range"},
-		{1 << 62, "time out of range"},
-		{math.MaxUint64, "time out of range"},
-	} {
-		b := empty(t).add(t, "2026-11-20", recordOf(tlog.Registration, 1))
-		b.Witnesses = []tlog.Witness{{Key: signer.Verifier().String()}}
-		p := b.publish(t)
-		for path, text := range p {
-			if strings.HasPrefix(path, tlog.Folder+"/checkpoint") {
-				p[path] = append(slices.Clone(text), cosignAt(text, signer.Name(), 1, c.at)...)
-			}
-		}
-		if got := faultsOf(t, p, tlog.Checking{Key: b.Key, Witnesses: b.Witnesses}); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-			t.Errorf("%d: %s, want %q", c.at, got, c.says)
-		}
-	}
-}

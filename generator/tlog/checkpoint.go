@@ -27,17 +27,6 @@ type Cosignature struct {
 	At      time.Time `json:"at"` // the time of the signature, in seconds
 }
 
-// maxTime is the last second that RFC 3339 can express.
-const maxTime = 253402300799
-
-func cosignature(sig note.Signature) (Cosignature, error) {
-	seconds, err := torchwood.CosignatureTimestamp(sig)
-	if err != nil || seconds <= 0 || seconds > maxTime {
-		return Cosignature{}, fmt.Errorf("cosignature of %s: time out of range", sig.Name)
-	}
-	return Cosignature{sig.Name, time.Unix(seconds, 0).UTC()}, nil
-}
-
 // Bounds of a checkpoint that is read.
 const (
 	maxCheckpoint = 1 << 16 // bytes
@@ -107,11 +96,11 @@ func open(text []byte, key string, witnesses []Witness) (*Checkpoint, error) {
 			signed = sig.Name == c.Origin
 			continue
 		}
-		cosigned, err := cosignature(sig)
+		seconds, err := torchwood.CosignatureTimestamp(sig)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("cosignature of %s: %w", sig.Name, err)
 		}
-		c.Cosigned = append(c.Cosigned, cosigned)
+		c.Cosigned = append(c.Cosigned, Cosignature{sig.Name, time.Unix(seconds, 0).UTC()})
 	}
 	if !signed {
 		return nil, ErrUnknownKey

@@ -140,9 +140,7 @@ func (w *Witness) ask(ctx context.Context, client *http.Client, body []byte) (st
 		return 0, nil, err
 	}
 	r.Header.Set("Content-Type", "text/plain; charset=utf-8")
-	direct := *client
-	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := direct.Do(r)
+	resp, err := client.Do(r)
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		return 0, nil, wrapped.Err // the caller names the witness
 	} else if err != nil {

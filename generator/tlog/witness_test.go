@@ -131,7 +131,6 @@ func TestCosignFaults(t *testing.T) {
 		"that is ahead":             {ahead, `has seen a tree of "99999\n" entries, the newest here has 5`},
 		"that signs as another":     {otherKey, "no cosignature by this key"},
 		"that cosigns another text": {answer(200, honest.Cosign(string(other.stages[0].checkpoint))), "no cosignature"},
-		"that redirects":            {answer(302, ""), "status 302"},
 		"that names no size":        {answer(409, "<html>"), "has seen a tree of"},
 		"that is never content":     {answer(409, "5\n"), "did not accept the size 5"},
 	} {
