@@ -11,7 +11,7 @@ import (
 )
 
 // RotateKey returns service.yaml with a new current receipt key from a date on. The previous one
-// becomes the last of the retired keys.
+// becomes the last of the retired keys. Comments between the keys are lost: git has them.
 func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 	const comment = "the public half of the signing key; without one, receipts are hash-committed only"
 	return withBlock(service, publicKey, "receipt_keys:", comment, func(s *Service) any {
@@ -56,21 +56,12 @@ func withBlock(service []byte, key, name, comment string, change func(*Service) 
 	from := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, name) })
 	if from < 0 {
 		lines, from = append(lines, "\n"), len(lines)+1
-		lines[from-2] = strings.TrimRight(lines[from-2], "\r\n") + "\n"
 	}
 	to := min(from+1, len(lines))
 	for i := to; i < len(lines) && strings.ContainsAny(lines[i][:1], "# \t\r\n"); i++ {
 		if lines[i][0] != '#' && strings.TrimSpace(lines[i]) != "" {
 			to = i + 1
 		}
-	}
-	for _, line := range slices.Backward(lines[min(from+1, to):to]) { // comments go above the block
-		if comment := strings.TrimSpace(line); strings.HasPrefix(comment, "#") {
-			block = comment + "\n" + block
-		}
-	}
-	if strings.Contains(string(service), "\r\n") {
-		block = strings.ReplaceAll(block, "\n", "\r\n")
 	}
 	text = []byte(strings.Join(slices.Replace(lines, from, to, block), ""))
 	if got, faults := decodeService(text); faults != nil || !reflect.DeepEqual(got, want) {
