@@ -379,18 +379,8 @@ func (d *document) decodePage(src []byte, page *Page) {
 	}
 	checkMarkers(d, page)
 	written := &d.texts[len(d.texts)-1]
-	seen := map[markdown.Loss]bool{}
-	for _, log := range []int{withLog, withoutLog} {
-		shown, place := choose(string(body), log)
-		for _, loss := range markdown.Losses([]byte(shown)) {
-			if loss.At = place(loss.At); !seen[loss] {
-				seen[loss] = true
-				d.report(written.place(loss.At), loss.What, loss.Hint)
-			}
-		}
-		if shown == string(body) {
-			break
-		}
+	for _, loss := range markdown.Losses(body) {
+		d.report(written.place(loss.At), loss.What, loss.Hint)
 	}
 }
 

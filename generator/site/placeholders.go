@@ -51,24 +51,6 @@ func spans(text string, log int) (kept []span) {
 	return append(kept, span{end, len(text)})
 }
 
-// choose returns the text for a service with or without a log, and a function from its offsets to
-// the whole text's.
-func choose(text string, log int) (chosen string, from func(at int) int) {
-	kept := spans(text, log)
-	for _, s := range kept {
-		chosen += text[s.from:s.to]
-	}
-	return chosen, func(at int) int {
-		for _, s := range kept {
-			if at < s.to-s.from {
-				return s.from + at
-			}
-			at -= s.to - s.from
-		}
-		return len(text)
-	}
-}
-
 func (s *Site) log() int {
 	if s.Log != nil && s.Log.Current() != nil {
 		return withLog
@@ -104,11 +86,14 @@ func (s *Site) Expand() (*Site, error) {
 	values := maps.Clone(limits)
 	maps.Copy(values, s.placeholderValues())
 	var faults Errors
-	expanded := *s
+	expanded, log := *s, s.log()
 	with := func(values map[string]string) func(string) string {
 		return func(text string) string {
-			text, _ = choose(text, s.log())
-			expanded, err := Expand(text, values)
+			chosen := ""
+			for _, s := range spans(text, log) {
+				chosen += text[s.from:s.to]
+			}
+			expanded, err := Expand(chosen, values)
 			if err != nil {
 				faults = append(faults, Error{File: ".", What: err.Error()})
 			}
