@@ -58,9 +58,9 @@ func generate(s *site.Site) (*Output, error) {
 	var group errgroup.Group
 	var card []byte
 	var lacking string
-	group.Go(func() (err error) { // it depends on the service's own words alone, and takes long
-		card, lacking, err = pages.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
-		return err
+	group.Go(func() error { // it depends on the service's own words alone, and takes long
+		card, lacking = pages.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
+		return nil
 	})
 	a, err := contract.New(expanded)
 	if err != nil {

@@ -57,19 +57,16 @@ func Files(a *contract.Answers) ([]output.File, error) {
 	return g.Result()
 }
 
-// The templates of documents that are texts. Their dot is the family.
-//
 //go:embed templates
-var templates embed.FS
+var texts embed.FS
+
+// templates make documents that are texts. Their dot is the family.
+var templates = template.Must(template.ParseFS(texts, "templates/*"))
 
 func (g *family) text(name string) []byte {
 	var b bytes.Buffer
-	t, err := template.ParseFS(templates, "templates/"+name)
-	if err == nil {
-		err = t.Execute(&b, g)
-	}
-	if err != nil {
-		g.Fail("%s: %w", name, err)
+	if err := templates.ExecuteTemplate(&b, name, g); err != nil {
+		g.Fail("%w", err)
 	}
 	return b.Bytes()
 }
@@ -106,14 +103,11 @@ func (g *family) sitemap() []byte {
 		XMLName xml.Name                `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
 		Entries []contract.SitemapEntry `xml:"url"`
 	}{Entries: g.SitemapEntries()}
-	return g.xml("/sitemap.xml", &set)
+	return inXML(&set)
 }
 
-func (g *family) xml(path string, v any) []byte {
-	doc, err := xml.MarshalIndent(v, "", "  ")
-	if err != nil {
-		g.Fail("%s: %w", path, err)
-	}
+func inXML(v any) []byte {
+	doc, _ := xml.MarshalIndent(v, "", "  ") // texts do not fail
 	return slices.Concat([]byte(xml.Header), doc, []byte("\n"))
 }
 

@@ -57,7 +57,7 @@ func (g *family) feed() []byte {
 		},
 		Entries: entries,
 	}
-	return g.xml(output.AtomFeedPath, &feed)
+	return inXML(&feed)
 }
 
 func inWords(s *site.Scoreboard) string {

@@ -27,8 +27,6 @@ package kit
 
 import (
 	"embed"
-	"fmt"
-	"io/fs"
 	"strings"
 
 	"anteroom/edge/canon"
@@ -46,9 +44,9 @@ var programs embed.FS
 // day is. Without keys the program requires one for a signature. logKey is the verifier key of the
 // public log, or "".
 func Program(name, baseURL string, keys []string, logKey string) ([]byte, error) {
-	text, err := fs.ReadFile(programs, name)
+	text, err := programs.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("read the program %s of the kit: %w", name, err)
+		return nil, err
 	}
 	ifLog := func(text string) string {
 		if logKey == "" {
@@ -83,8 +81,5 @@ func Program(name, baseURL string, keys []string, logKey string) ([]byte, error)
 		"log_url":        log,
 		"kit_log_key":    "the verifier key of the log" + ifLog(". The service publishes it at "+baseURL+tlog.KeyPath),
 	})
-	if err != nil {
-		return nil, fmt.Errorf("fill in the program %s of the kit: %w", name, err)
-	}
-	return []byte(filled), nil
+	return []byte(filled), err
 }

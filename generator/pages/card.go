@@ -2,7 +2,6 @@ package pages
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -42,28 +41,19 @@ const (
 )
 
 // Card draws the picture for previews of links. It returns the characters that the font lacks.
-func Card(name, summary, host string) (card []byte, lacking string, err error) {
+func Card(name, summary, host string) (card []byte, lacking string) {
 	p := painter{card: image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), cardPalette())}
 	for i := range cardStripe * cardWidth {
 		p.card.Pix[i] = uint8(dark + shades)
 	}
 	p.y = cardMargin + nameSize
-	err = p.write(gobold.TTF, nameSize, dark, name, 2)
-	if err == nil {
-		err = p.write(goregular.TTF, summarySize, dark, summary, cardLines)
-	}
-	if err == nil {
-		p.y = cardHeight - cardMargin
-		err = p.write(goregular.TTF, hostSize, pale, host, 1)
-	}
+	p.write(gobold.TTF, nameSize, dark, name, 2)
+	p.write(goregular.TTF, summarySize, dark, summary, cardLines)
+	p.y = cardHeight - cardMargin
+	p.write(goregular.TTF, hostSize, pale, host, 1)
 	var b bytes.Buffer
-	if err == nil {
-		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, p.card)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("draw the card: %w", err)
-	}
-	return b.Bytes(), p.lacking, nil
+	_ = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, p.card) // a buffer takes all
+	return b.Bytes(), p.lacking
 }
 
 func cardPalette() color.Palette {
@@ -84,11 +74,8 @@ type painter struct {
 	lacking string // the characters that a font lacked
 }
 
-func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) error {
-	f, err := opentype.Parse(ttf)
-	if err != nil {
-		return err
-	}
+func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) {
+	f, _ := opentype.Parse(ttf) // a font of its package
 	var buffer sfnt.Buffer
 	words = strings.Map(func(r rune) rune {
 		if n, err := f.GlyphIndex(&buffer, r); err == nil && n != 0 || unicode.IsSpace(r) {
@@ -99,17 +86,13 @@ func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) e
 		}
 		return -1
 	}, words)
-	face, err := opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
-	if err != nil {
-		return err
-	}
+	face, _ := opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
 	for _, line := range wrap(face, words, fixed.I(cardWidth-2*cardMargin), lines) {
 		d := font.Drawer{Dst: brush{p.card, in}, Src: image.Opaque, Face: face, Dot: fixed.P(cardMargin, p.y)}
 		d.DrawString(line)
 		p.y += size * 4 / 3
 	}
 	p.y += size / 6
-	return nil
 }
 
 type brush struct {

@@ -10,7 +10,7 @@ import (
 // The card has the size that its meta elements say, is small, and is the same each time.
 func TestCard(t *testing.T) {
 	draw := func(name, summary string) []byte {
-		card, lacking, err := Card(name, summary, "www.tern.example")
+		card, lacking := Card(name, summary, "www.tern.example")
 		if wanted := strings.Map(func(r rune) rune {
 			if r < 0x250 || r == '…' {
 				return -1
@@ -19,12 +19,8 @@ func TestCard(t *testing.T) {
 		}, name+summary); lacking != wanted {
 			t.Errorf("%s %s: %q is lacking, want %q", name, summary, lacking, wanted)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, _, err := Card(name, summary, "www.tern.example")
-		if err != nil || !bytes.Equal(card, again) {
-			t.Errorf("two cards of %s differ: %v", name, err)
+		if again, _ := Card(name, summary, "www.tern.example"); !bytes.Equal(card, again) {
+			t.Errorf("two cards of %s differ", name)
 		}
 		config, err := png.DecodeConfig(bytes.NewReader(card))
 		if err != nil || config.Width != cardWidth || config.Height != cardHeight {

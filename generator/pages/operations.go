@@ -23,15 +23,13 @@ import (
 // Sends describes what step i sends about its caller.
 func (g *family) Sends(i int) string {
 	step := &g.Site.Quest.Steps[i]
-	body, err := jsondoc.Parse([]byte(step.Body))
 	switch {
 	case step.Method() == http.MethodGet:
 		return "Sends nothing about you"
 	case step.AnswerOf != "":
 		return fmt.Sprintf("Sends the answer of step %d", g.QuestStepOf(step.AnswerOf))
-	case err != nil:
-		g.Fail("the body of step %d of the quest: %w", i+1, err)
 	}
+	body, _ := jsondoc.Parse([]byte(step.Body)) // package site has checked it
 	var names []string
 	for _, m := range body.Members {
 		names = append(names, m.Name)
@@ -147,9 +145,7 @@ func (g *family) BusinessDaysExample() (example *businessDaysExample) {
 	route, op := api.Find("computeBusinessDays")
 	g.exampleAnswer(op, &example)
 	example.Command = g.GetCommand(route, op)
-	if err := json.Unmarshal(contract.ExampleBody(op), &example.Asked); err != nil {
-		g.Fail("the example of %s: %w", op.ID, err)
-	}
+	_ = json.Unmarshal(contract.ExampleBody(op), &example.Asked) // it was sent to the endpoint
 	return example
 }
 
@@ -184,7 +180,5 @@ func (g *family) mintRows() (rows []slipRow) {
 }
 
 func (g *family) exampleAnswer(op *api.Operation, answer any) {
-	if err := json.Unmarshal(g.Example(op).Answer, answer); err != nil {
-		g.Fail("the example of %s: %w", op.ID, err)
-	}
+	_ = json.Unmarshal(g.Example(op).Answer, answer) // the endpoint made it
 }

@@ -114,4 +114,3 @@ func TestCheckEveryFile(t *testing.T) {
 		}
 	}
 }
-
