@@ -29,7 +29,7 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inbox",
 		RunE: w.reads(func(ctx context.Context, r records.Reader, _ []string) error {
-			s, err := loadContent(folder, t.Now())
+			s, err := loadContent(folder)
 			if err != nil {
 				return err
 			}
