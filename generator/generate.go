@@ -27,7 +27,6 @@ import (
 
 type File = output.File
 
-// Output holds the documents of a content folder.
 type Output struct {
 	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot

@@ -24,7 +24,6 @@ type object = output.Object
 
 type family struct{ contract.Family }
 
-// Files makes the documents at fixed places, the verify kit and the conformance vectors.
 func Files(a *contract.Answers) ([]output.File, error) {
 	g := &family{contract.Family{Answers: a}}
 	g.Add("/robots.txt", g.text("robots.txt"))
@@ -71,7 +70,6 @@ func (g *family) text(name string) []byte {
 	return b.Bytes()
 }
 
-// WrittenByGet lists the endpoints where a GET with a query may write, which is not for crawlers.
 func (g *family) WrittenByGet() (paths []string) {
 	for _, route := range api.Routes {
 		if slices.ContainsFunc(contract.OperationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {

@@ -35,7 +35,6 @@ var frontPageLinks = []string{
 	`</privacy.html>; rel="privacy-policy"`,
 }
 
-// ownHeaders are added to the headers of single paths.
 var ownHeaders = map[string][]string{
 	"/":           {"Link: " + strings.Join(frontPageLinks, ", ")},
 	"/index.html": {"Link: " + strings.Join(frontPageLinks, ", ")},

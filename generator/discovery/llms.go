@@ -23,7 +23,6 @@ var llmsDocuments = []string{
 // llmsPages have what no endpoint returns. The guide links to all others.
 var llmsPages = []string{"field-guide", contract.LogPage, "privacy", "terms"}
 
-// llmsCalls are steps of the quest.
 var llmsCalls = []string{"mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent"}
 
 // llmsText makes llms.txt (llmstxt.org): a title, a summary on one line, paragraphs, and then

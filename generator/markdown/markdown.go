@@ -17,7 +17,6 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// New returns goldmark for this Markdown.
 func New(options ...goldmark.Option) goldmark.Markdown {
 	return goldmark.New(append(options,
 		goldmark.WithExtensions(extension.Table, extension.Strikethrough),
@@ -30,7 +29,6 @@ const (
 	Groups = "groups"
 )
 
-// Parse returns the tree of a document.
 func Parse(p parser.Parser, src []byte) ast.Node {
 	return p.Parse(text.NewReader(src), parser.WithContext(parser.NewContext(parser.WithIDs(ids{}))))
 }
@@ -87,7 +85,6 @@ func WithoutCode(src []byte) []byte {
 	return blank
 }
 
-// Loss is a text of a page that HTML would drop.
 type Loss struct {
 	At         int // offset in bytes
 	What, Hint string

@@ -14,7 +14,6 @@ import (
 	"anteroom/edge/snapshot"
 )
 
-// Artifact is a content version as a host serves it.
 type Artifact struct {
 	Snapshot *snapshot.Snapshot
 	Files    []assets.File // sorted by path

@@ -36,7 +36,6 @@ type PlannedFile struct {
 	Status Status `json:"status"`
 }
 
-// Plan holds the changes that Apply makes.
 type Plan struct {
 	Entries  []PlannedFile // of the folder, sorted by path
 	Snapshot PlannedFile   // of the snapshot file
@@ -47,7 +46,6 @@ type Plan struct {
 	text       []byte // of the snapshot file
 }
 
-// temporary ends the names of files being written.
 const temporary = ".anteroom-tmp"
 
 // Prepare compares documents and their snapshot with dir and snapshotFile. It changes nothing.
@@ -108,9 +106,7 @@ func compare(name, file string, text []byte) (PlannedFile, error) {
 	old, err := assets.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Lstat(file); err != nil { // a dangling link is replaced
-			e.Status = New
-		}
+		e.Status = New
 	case err != nil:
 		return e, err
 	case bytes.Equal(old, text):
@@ -128,7 +124,6 @@ func (p *Plan) Changes() (changes []PlannedFile) {
 	return changes
 }
 
-// Artifact returns the folder as Apply leaves it, and as Read would read it.
 func (p *Plan) Artifact() *Artifact {
 	a := &Artifact{Snapshot: p.known, dir: p.given}
 	for _, e := range p.Entries {
@@ -160,12 +155,8 @@ func (p *Plan) Apply() error {
 		if e.Status != Removed {
 			continue
 		}
-		name := filepath.Join(p.dir, e.Path)
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(p.dir, e.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("publish: remove an old document: %w", err)
-		}
-		for folder := filepath.Dir(name); folder != p.dir && os.Remove(folder) == nil; { // while they are empty
-			folder = filepath.Dir(folder)
 		}
 	}
 	if p.Snapshot.Status == Same {

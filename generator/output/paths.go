@@ -73,7 +73,6 @@ var WorkerPatterns = []string{"/", "/*.html", "/*.json", "/llms.txt", MCPShort}
 
 const MCPShort = "/mcp"
 
-// Pages returns the paths of the pages that have a Markdown twin.
 func Pages(files []File) (pages []string) {
 	for _, f := range files {
 		if page, is := strings.CutSuffix(f.Path, ".md"); is && strings.HasSuffix(page, ".html") {
@@ -120,7 +119,6 @@ const (
 	cachePermanent  = CacheHour + ", immutable" // RFC 8246
 )
 
-// Path has the headers of one path, or of every path that a pattern matches.
 type Path struct {
 	Pattern   string // a path; one "*" is anything but a slash, in the log anything
 	MediaType string
@@ -200,7 +198,6 @@ var Paths = []Path{
 	{Pattern: assets.RedirectsPath},
 }
 
-// ownMedia are the media types of the operator's own files, by ending.
 var ownMedia = map[string]string{
 	".asc": mediaText, ".avif": "image/avif", ".css": mediaCSS, ".csv": "text/csv; charset=utf-8", ".gif": "image/gif",
 	".ico": "image/vnd.microsoft.icon", ".ics": mediaCalendar, ".jpeg": "image/jpeg", ".jpg": "image/jpeg",

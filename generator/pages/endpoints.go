@@ -20,7 +20,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// endpoint is the dot of the template of that name.
 type endpoint struct {
 	*family
 	Route    *api.Route
@@ -59,7 +58,6 @@ func (g *family) addEndpointPages() {
 	}
 }
 
-// acronyms are identifiers of routes that are no words.
 var acronyms = []string{"aup", "mcp"}
 
 func routeTitle(route *api.Route) string {
@@ -86,7 +84,6 @@ func (e *endpoint) rows() []slipRow {
 	return rows
 }
 
-// operation is the dot of the templates of operations.
 type operation struct {
 	*api.Operation
 	family   *family
@@ -161,7 +158,6 @@ func (o operation) Calls() (calls []call) {
 	return calls
 }
 
-// GetTemplate returns the GET form of an operation that writes, or "".
 func (o operation) GetTemplate() string {
 	if !o.Writes || len(o.Fields) == 0 || !slices.Contains(o.Methods, http.MethodGet) {
 		return ""
@@ -213,7 +209,6 @@ type failure struct {
 	Members []member
 }
 
-// Failures returns the problems with extra members.
 func (o operation) Failures() (all []failure) {
 	for _, p := range o.Errors {
 		if members := contract.ExtensionMembers[p]; members != nil {
@@ -223,7 +218,6 @@ func (o operation) Failures() (all []failure) {
 	return all
 }
 
-// Answer returns the example's answer, or "" if it is long.
 func (o operation) Answer() string {
 	example := o.family.Example(o.Operation).Answer
 	if o.Handle == nil || len(o.family.AnswerTypes(o.Operation)) == 0 || len(example) > maxShownExample {
@@ -348,7 +342,6 @@ func fieldRules(op *model.ContractOperation, f *model.ContractField) string {
 	return strings.Join(rules, "; ")
 }
 
-// problem is the dot of the template of that name.
 type problem struct {
 	*family
 	*respond.ProblemType

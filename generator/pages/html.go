@@ -95,7 +95,6 @@ type frameGroup struct {
 	Links []frameLink
 }
 
-// htmlBody has the parts of a page, and the entries of its contents.
 type htmlBody struct {
 	HTML     [inSections + 1]string
 	Sections []frameLink
@@ -113,7 +112,6 @@ const (
 	inSections       // from the first heading of level 2
 )
 
-// component takes the place of a marker.
 type component struct {
 	templ.Component
 	at place

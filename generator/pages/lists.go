@@ -17,7 +17,6 @@ func (g *family) Jobs() []entryGroup { return shownGroups(&g.Site.Jobs, output.J
 
 func (g *family) Audits() []entryGroup { return shownGroups(&g.Site.Auditors, output.AuditorsPath) }
 
-// listed are the words for one entry of each group.
 var listed = map[string]string{"open": "open job", "completed": "completed job", "ledger": "claimed audit"}
 
 func shownGroups(list *site.List, path string) (groups []entryGroup) {

@@ -33,7 +33,6 @@ func (g *family) Tools() (tools []tool) {
 	return tools
 }
 
-// Toolless links to the endpoints that no tool calls.
 func (g *family) Toolless() (links []string) {
 	for _, route := range site.RoutesWithoutTool() {
 		links = append(links, endpointLink(route))

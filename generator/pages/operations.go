@@ -20,7 +20,6 @@ import (
 	"anteroom/generator/output"
 )
 
-// Sends describes what step i sends about its caller.
 func (g *family) Sends(i int) string {
 	step := &g.Site.Quest.Steps[i]
 	switch {
@@ -37,7 +36,6 @@ func (g *family) Sends(i int) string {
 	return "Sends " + enumeration(names, "and")
 }
 
-// NothingSent counts the steps before the first that sends something.
 func (g *family) NothingSent() (n int) {
 	for n < len(g.Site.Quest.Steps) && g.Site.Quest.Steps[n].Method() == http.MethodGet {
 		n++
@@ -61,10 +59,8 @@ func (g *family) Draft() (draft org.Answer) {
 	return draft
 }
 
-// CharterForm returns a charter with placeholders, a line for each member and each seat.
 func (g *family) CharterForm() string { return string(output.Lined(g.OrgRules().PostTemplate, 2)) }
 
-// CharterParameters returns a charter with placeholders as parameters of a query.
 func (g *family) CharterParameters() (parameters []string) {
 	for _, f := range contract.WriteOperation(contract.Route("org")).Fields {
 		template, _ := jsondoc.Parse(contract.FieldTemplate(&f))
@@ -149,13 +145,11 @@ func (g *family) BusinessDaysExample() (example *businessDaysExample) {
 	return example
 }
 
-// Says describes the example and its result.
 func (e *businessDaysExample) Says() string {
 	result, _ := time.Parse(time.DateOnly, e.Result) // the endpoint computed it
 	return fmt.Sprintf("%s. %v business days after %s.", result.Weekday(), e.Asked["days"], e.Asked["start"])
 }
 
-// Rows returns the calendars of the example, and the days that it passed over.
 func (e *businessDaysExample) Rows() []slipRow {
 	rows := []slipRow{{Name: "calendar", Value: fmt.Sprint(e.Asked["calendar"])}}
 	for _, day := range e.Skipped {

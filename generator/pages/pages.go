@@ -36,7 +36,6 @@ type family struct {
 	footer     []frameGroup
 }
 
-// draft is a page before it is rendered as HTML.
 type draft struct {
 	*site.Page
 	markdown   string
@@ -196,7 +195,6 @@ func outsideCode(body string, mark *regexp.Regexp, replacement func(parts []stri
 	return b.String() + body[end:]
 }
 
-// navigation has the pages at the foot of every page.
 var navigation = []struct {
 	group string
 	pages []string

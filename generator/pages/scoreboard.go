@@ -91,7 +91,6 @@ func (g *family) boardRows() []slipRow {
 
 func (g *family) Board() *site.Scoreboard { return g.Site.Current() }
 
-// Corrected returns the boards with corrections, newest first.
 func (g *family) Corrected() []site.Scoreboard {
 	boards := slices.Clone(g.Site.Scoreboards)
 	slices.Reverse(boards)

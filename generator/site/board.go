@@ -9,7 +9,6 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ParseBoard reads the text of a board's file, with its placeholders.
 func ParseBoard(file string, src []byte) (*Scoreboard, error) {
 	board := &Scoreboard{}
 	_, err := Decode(file, src, board)

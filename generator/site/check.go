@@ -18,7 +18,6 @@ import (
 	"anteroom/generator/model"
 )
 
-// The prohibitions of the acceptable-use policy, in its order.
 var aupCodes = []string{
 	"illegal", "credential_harvesting", "deception_for_hire", "harassment", "sanctions", "safety_critical",
 	"covert_channels",

@@ -22,7 +22,6 @@ type format struct {
 // publicKey is a format whose values no fault repeats, as they may be secrets.
 const publicKey = "key"
 
-// formats are the rules that the tag "is" can name.
 var formats = map[string]format{
 	"date": {ok: validDate, want: "want a date of the calendar: 2026-11-20", format: "date"},
 	"time": {
@@ -63,7 +62,6 @@ var formats = map[string]format{
 	"line": {ok: func(s string) bool { return !strings.ContainsAny(s, "\r\n\t") }, want: "want one line"},
 }
 
-// Keywords returns the keywords of JSON Schema for a format.
 func Keywords(name string) (format, pattern string) {
 	f := formats[name]
 	return f.format, f.pattern

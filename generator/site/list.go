@@ -37,7 +37,6 @@ func (g *Group) Newest(n int) []ListEntry {
 	return newest[:min(n, len(newest))]
 }
 
-// ListEntry is a *Job or an *Audit.
 type ListEntry interface {
 	group() int                                  // index of its group
 	totals() []string                            // which Counts it is in
@@ -113,7 +112,6 @@ func (j *Job) check(fault func(member, what, hint string)) {
 	}
 }
 
-// Audit is an audit claimed under a registered name.
 type Audit struct {
 	Agent        string  `json:"agent_name" is:"line" max:"80" doc:"Name of the agent that claims the audit, as registered."`
 	Registration string  `json:"registration_sha256" is:"sha256" doc:"payload_sha256 of the agent's registration."`

@@ -23,7 +23,6 @@ import (
 // may be larger.
 const maxFile = 1 << 20
 
-// dateForm is the form of a date.
 const dateForm = "2026-11-20"
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Errors and holds every
@@ -287,7 +286,6 @@ func (s *Site) addVerification(d *document, name string, src []byte) {
 	}
 }
 
-// newestFormat is the newest format of verifications and boards. A file without one has format 1.
 const newestFormat = 1
 
 // refuseLater puts one fault in place of those that a file of a later format has as one of this.

@@ -34,7 +34,6 @@ var placeholder = regexp.MustCompile(`\[\[[a-z][a-z_]*(?::[A-Za-z_]+(?:\.[a-z_]+
 // ifLog matches the texts for a service with a log and for one without.
 var ifLog = regexp.MustCompile(`(?s)\[\[if_log\]\](.*?)(?:\[\[else\]\](.*?))?\[\[end\]\]`)
 
-// The groups of ifLog.
 const (
 	withLog    = 1
 	withoutLog = 2
@@ -117,7 +116,6 @@ func (s *Site) placeholderValues() map[string]string {
 		noTool = append(noTool, route.ID)
 	}
 	for name, value := range map[string]any{
-		// From the content.
 		"base_url":          service.BaseURL(),
 		"canonical_host":    service.CanonicalHost,
 		"apex_host":         service.ApexHost,
@@ -142,7 +140,6 @@ func (s *Site) placeholderValues() map[string]string {
 		"business_days_years":    bizday.MaxYears,
 		"holidays_listed":        bizday.MaxListed,
 
-		// From the edge.
 		"max_body_bytes":       turn.MaxBody,
 		"max_query_bytes":      turn.MaxQuery,
 		"max_answer_bytes":     turn.MaxAnswer,
@@ -204,7 +201,6 @@ func RoutesWithoutTool() (routes []*api.Route) {
 	return routes
 }
 
-// limits are the values of the placeholders of input fields.
 var limits = fieldLimits()
 
 func fieldLimits() map[string]string {

@@ -25,7 +25,6 @@ func RotateKey(service []byte, publicKey, date string) ([]byte, error) {
 	})
 }
 
-// RotateLogKey returns service.yaml with the key of a new log.
 func RotateLogKey(service []byte, key string) ([]byte, error) {
 	return withBlock(service, key, "log:", "without a key there is no log", func(s *Service) any {
 		s.Log.Key = key

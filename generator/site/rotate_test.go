@@ -15,8 +15,8 @@ const (
 	secondLogKey = "www.base.example/log-2+2a0d63b3+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
 )
 
-// A rotation writes the block of the keys, whatever its layout was, and no other line. Where the new
-// block is "", it is refused.
+// A rotation writes the block of the keys, whatever its layout was, and no other line. Where the
+// new block is "", it is refused.
 func TestRotate(t *testing.T) {
 	raw, err := os.ReadFile("../../content/service.yaml")
 	if err != nil {

@@ -46,7 +46,6 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Site is a checked content folder.
 type Site struct {
 	Service     Service
 	Scoreboards []Scoreboard // oldest first, by number within a day
@@ -72,10 +71,8 @@ type Site struct {
 	documents map[string]*document // by file, for later faults; nil in a Site made by hand
 }
 
-// Current returns the newest hand verification.
 func (s *Site) Current() *Scoreboard { return &s.Scoreboards[len(s.Scoreboards)-1] }
 
-// Service is content/service.yaml.
 type Service struct {
 	Name          string   `yaml:"name" is:"line"`
 	Summary       string   `yaml:"summary" is:"line"`
@@ -101,7 +98,6 @@ type Service struct {
 		BatchMessages   int `yaml:"batch_messages" min:"1"`
 		BatchWrites     int `yaml:"batch_writes" min:"1"`
 
-		// A record is counted within PromiseDays, as answers promise.
 		PromiseDays int `yaml:"promise_days,omitempty" min:"1" max:"366"`
 		// A host that mails suggestions may keep copies for CopyDays.
 		CopyDays int `yaml:"suggestion_copy_days,omitempty" min:"1" max:"366"`
@@ -137,7 +133,6 @@ type Service struct {
 
 func (s *Service) BaseURL() string { return "https://" + s.CanonicalHost }
 
-// ReceiptKeys are the public receipt keys. RotateKey writes them.
 type ReceiptKeys struct {
 	Current     string             `yaml:"current,omitempty" is:"key"`
 	CurrentFrom string             `yaml:"current_from,omitempty" is:"date"`
@@ -167,7 +162,6 @@ type Scoreboard struct {
 
 func (s *Scoreboard) day() string { return s.File[:len(dateForm)] }
 
-// Quest is content/quest.yaml.
 type Quest struct {
 	Quest          string                `yaml:"quest"`
 	EstTimeSeconds int                   `yaml:"est_time_seconds" min:"1"`
@@ -192,13 +186,11 @@ func (s *QuestStep) Method() string {
 	return "POST"
 }
 
-// AUP is content/aup.yaml.
 type AUP struct {
 	model.AUP
 	Why string `yaml:"why"` // for the page of the terms
 }
 
-// Org is content/org.yaml.
 type Org struct {
 	Intro     string            `yaml:"intro"`
 	Positions map[string]string `yaml:"positions"`
@@ -215,7 +207,6 @@ type Endpoint struct {
 	Canonical   string            `yaml:"canonical,omitempty"` // of an operation: the canonical string in its answer
 }
 
-// Problems is content/problems.yaml.
 type Problems struct {
 	Types map[string]string      `yaml:"types"` // in short
 	Pages map[string]ProblemPage `yaml:"pages"` // by type
@@ -261,7 +252,6 @@ var Markers = map[string][]string{
 
 func Marker(name string) string { return "<!-- " + name + " -->" }
 
-// Page is content/pages/<name>.md with a YAML front matter.
 type Page struct {
 	Name        string `yaml:"-"` // "index", "field-guide", "privacy"
 	Title       string `yaml:"title" is:"line"`
@@ -287,7 +277,6 @@ type LLMs struct {
 	Sizes     string   `yaml:"sizes"`     // about the sizes next to links
 }
 
-// MCP is content/mcp.yaml.
 type MCP struct {
 	Name         string             `yaml:"name" is:"id"` // of the server in a handshake and in a client's configuration
 	Instructions string             `yaml:"instructions"`
@@ -314,7 +303,6 @@ type PromptArgument struct {
 	Absent      string `yaml:"absent,omitempty"` // replaces it if it is absent
 }
 
-// Install describes how to add the MCP server to one client.
 type Install struct {
 	ID      string `yaml:"id"`
 	Client  string `yaml:"client" is:"line"`

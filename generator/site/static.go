@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// StaticFolder has the operator's own files.
 const StaticFolder = "static"
 
 // StaticFile is a file of StaticFolder, of any kind.

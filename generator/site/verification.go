@@ -87,7 +87,6 @@ const (
 	Suggestion   = records.Suggestion
 )
 
-// Kinds are the kinds of records, in the order of records.Kinds.
 var Kinds = func() (names []string) {
 	for _, kind := range records.Kinds {
 		names = append(names, kind.Name)
@@ -229,7 +228,6 @@ type Ledger struct {
 	totals  map[string]int     // by kind
 }
 
-// Decided is the latest decision about a record, and the verification that has it.
 type Decided struct{ Kind, Decision, Agent, File string }
 
 func newLedger() *Ledger {
@@ -280,7 +278,6 @@ func (l *Ledger) count(e Decided, n int) {
 	}
 }
 
-// Counts returns the numbers that are counted from records, by place.
 func (l *Ledger) Counts() map[string]int {
 	return map[string]int{
 		Numbers[0].Path: len(l.agents),
@@ -373,7 +370,6 @@ func checkKeys(d *document, service *Service, verifications []Verification) {
 	}
 }
 
-// Keys returns the public halves of ReceiptKeys.All.
 func (s *Service) Keys() []string {
 	keys := []string{}
 	for _, key := range s.ReceiptKeys.All() {

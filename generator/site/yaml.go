@@ -16,7 +16,6 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// document is a content file while it is checked.
 type document struct {
 	file   string
 	sum    [sha256.Size]byte // of the file
@@ -98,7 +97,6 @@ func (d *document) decodeNode(body *yaml.Node, target any) {
 	}
 }
 
-// Empty is the fault of a file without a value.
 const Empty = "empty"
 
 // Decode reads a YAML text that is not content, by the rules of content, into the struct that
@@ -239,7 +237,6 @@ func kindOf(node *yaml.Node) string {
 	return "a tag"
 }
 
-// member is a field of a content type, as its tags describe it.
 type member struct {
 	name               string
 	optional, nullable bool   // may be absent or blank; may be null
@@ -300,7 +297,6 @@ var wanted = map[reflect.Kind]struct{ kind, hint string }{
 	reflect.Interface: {"a text, an integer, a list or a mapping", "write one of them"},
 }
 
-// loose are the types of values whose kind is open.
 var loose = map[string]reflect.Type{
 	kindMapping: reflect.TypeFor[map[string]any](), kindList: reflect.TypeFor[[]any](),
 	kindText: reflect.TypeFor[string](), kindInteger: reflect.TypeFor[int](), kindBoolean: reflect.TypeFor[bool](),
@@ -400,7 +396,6 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// gone lists keys of earlier programs, with what to do about them.
 var gone = map[string]string{
 	"service.yaml relay.remind_after_days": "remove the line; anteroom inbox shows how long records have waited",
 }

@@ -103,7 +103,6 @@ func Check(what Checking) (*Report, error) {
 	return c.report, err
 }
 
-// check is the state of a check.
 type check struct {
 	Checking
 	report *Report
@@ -364,7 +363,6 @@ func (c *check) compareFiles() error {
 	})
 }
 
-// scoreboardPath is the newest board.
 const scoreboardPath = "/scoreboard.json"
 
 func (c *check) checkBoards() error {

@@ -27,7 +27,6 @@ type Cosignature struct {
 	At      time.Time `json:"at"` // the time of the signature, in seconds
 }
 
-// Bounds of a checkpoint that is read.
 const (
 	maxCheckpoint = 1 << 16 // bytes
 	maxSize       = 1 << 32 // entries: package merkle does not return for sizes above 2^62
@@ -50,7 +49,6 @@ func parseBody(text string) (*Checkpoint, error) {
 	return &Checkpoint{Origin: signed.Origin, Size: signed.N, Root: signed.Hash}, nil
 }
 
-// ErrUnknownKey means that the key has not signed a checkpoint.
 var ErrUnknownKey = errors.New("not signed by the key of the log")
 
 // Open reads a checkpoint and verifies it: the key must have signed it, and the name of the key is

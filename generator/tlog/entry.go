@@ -32,7 +32,6 @@ const MaxEntry = 1<<16 - 1
 
 var recordKinds = []string{Registration, Charter, Suggestion, Own}
 
-// IsRecord reports whether an entry of this kind stands for a record.
 func IsRecord(kind string) bool { return slices.Contains(recordKinds, kind) }
 
 // Entry is one entry of a log. Its kind decides which other members it has.

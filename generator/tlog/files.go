@@ -18,7 +18,6 @@ import (
 
 const Folder = "/log"
 
-// The published files that stay where they are.
 const (
 	KeyPath        = Folder + "/vkey"
 	CheckpointPath = Folder + "/checkpoint" // the newest
@@ -43,7 +42,6 @@ func nameOf(board string) string {
 // A name is a day, and a number from the second verification of that day on.
 var namePattern = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}(-([2-9]|[1-9][0-9]{1,2}))?$`)
 
-// IsName reports whether text is the name of a hand verification: 2026-11-20, 2026-11-20-2.
 func IsName(text string) bool {
 	if !namePattern.MatchString(text) {
 		return false

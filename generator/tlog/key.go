@@ -26,7 +26,6 @@ func Origin(host, key string) string {
 	return fmt.Sprintf("%s/log-%d", host, n+1)
 }
 
-// CheckKey returns the origin of a verifier key of a log, or an error if the key is invalid.
 func CheckKey(key string) (origin string, err error) {
 	v, err := note.NewVerifier(key)
 	if err != nil {
@@ -38,7 +37,6 @@ func CheckKey(key string) (origin string, err error) {
 	return v.Name(), nil
 }
 
-// PublishedKey returns the verifier key in the file at KeyPath.
 func PublishedKey(text []byte) (string, error) {
 	key := strings.TrimSuffix(string(text), "\n")
 	if _, err := CheckKey(key); err != nil {
@@ -47,7 +45,6 @@ func PublishedKey(text []byte) (string, error) {
 	return key, nil
 }
 
-// Key is the secret key of a log. Its name is the origin of the checkpoints it signs.
 type Key struct {
 	note.Signer
 	Public string // the verifier key

@@ -78,15 +78,10 @@ func (l *Log) StageOf(index int64) *Stage {
 
 func (l *Log) Entry(index int64) *Entry { return &l.entries[index] }
 
-// Records returns the indexes of the entries of records, by the hashes of these.
 func (l *Log) Records() map[string]int64 { return maps.Clone(l.records) }
 
-// CountsAs returns the kind of an entry since its last correction: its first kind, another, or
-// None.
 func (l *Log) CountsAs(index int64) string { return l.countsAs[index] }
 
-// VouchedAt returns the index of the Vouched entry about each registration that was ever vouched
-// for.
 func (l *Log) VouchedAt() map[int64]int64 { return maps.Clone(l.vouched) }
 
 func (l *Log) ReadHashes(indexes []int64) ([]merkle.Hash, error) {
@@ -100,7 +95,6 @@ func (l *Log) ReadHashes(indexes []int64) ([]merkle.Hash, error) {
 	return hashes, nil
 }
 
-// Root returns the Merkle tree hash of the first size entries.
 func (l *Log) Root(size int64) (merkle.Hash, error) { return merkle.TreeHash(size, l) }
 
 type Fault struct {

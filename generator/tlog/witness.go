@@ -43,7 +43,6 @@ func (w *Witness) verifier() (note.Verifier, error) {
 	return v, nil
 }
 
-// Bounds of the requests to a witness.
 const (
 	witnessTimeout = 20 * time.Second // for all requests to one witness
 	maxAnswer      = 64 << 10         // bytes of a response

@@ -126,7 +126,7 @@ func TestCosignFaults(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		"that knows another log":    {tlogtest.New(foreign), "404: does not know the log (ask the witness's operator to add " + l.Key},
+		"that knows another log":    {tlogtest.New(foreign), "403: does not know the log (ask the witness's operator to add " + l.Key},
 		"with a fork":               {split, "422: cosigned another tree"},
 		"that is ahead":             {ahead, `has seen a tree of "99999\n" entries, the newest here has 5`},
 		"that signs as another":     {otherKey, "no cosignature by this key"},

@@ -68,29 +68,19 @@ func Cosign(checkpoint string, signer note.Signer) string {
 	return line
 }
 
-// ServeHTTP answers at /w/add-checkpoint.
 func (w *Witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	text, _ := io.ReadAll(r.Body)
 	head, checkpoint, found := strings.Cut(string(text), "\n\n")
 	lines := strings.Split(head, "\n")
 	old, err := strconv.ParseInt(strings.TrimPrefix(lines[0], "old "), 10, 64)
-	if r.Method != "POST" || r.URL.Path != "/w/add-checkpoint" || !found || err != nil ||
-		!strings.HasPrefix(lines[0], "old ") {
+	if r.Method != "POST" || r.URL.Path != "/w/add-checkpoint" || !found || err != nil {
 		http.Error(rw, "malformed", http.StatusBadRequest)
 		return
 	}
 	var proof merkle.TreeProof
 	for _, line := range lines[1:] {
-		h, err := merkle.ParseHash(line)
-		if err != nil {
-			http.Error(rw, "malformed", http.StatusBadRequest)
-			return
-		}
+		h, _ := merkle.ParseHash(line) // another hash proves nothing
 		proof = append(proof, h)
-	}
-	if !strings.HasPrefix(w.log, strings.SplitN(checkpoint, "\n", 2)[0]+"+") {
-		http.Error(rw, "unknown log", http.StatusNotFound)
-		return
 	}
 	c, err := tlog.Open([]byte(checkpoint), w.log, nil)
 	switch {
