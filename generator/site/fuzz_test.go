@@ -48,7 +48,7 @@ func FuzzYAML(f *testing.F) {
 	seeds(f, "../../content/scoreboard/*.yaml")
 	f.Add([]byte("a: &a [*a]\n<<: {a: !!str b}\n? [x]\n: - - |\n  z\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		s := Site{Scoreboards: []Scoreboard{{File: "2026-01-31"}, {File: "2026-02-01"}}}
+		s := Site{documents: map[string]*document{}, Scoreboards: []Scoreboard{{File: "2026-01-31"}, {File: "2026-02-01"}}}
 		for i, target := range []any{
 			&s.Service, &s.Presence, &s.AUP, &s.Org, &s.Endpoints, &s.Problems, &s.LLMs, &s.Scoreboards[0], &s.Scoreboards[1],
 		} {
@@ -74,7 +74,7 @@ func FuzzYAML(f *testing.F) {
 func FuzzPage(f *testing.F) {
 	seeds(f, "../../content/pages/*.md")
 	f.Fuzz(func(t *testing.T, src []byte) {
-		s := &Site{}
+		s := &Site{documents: map[string]*document{}}
 		page := Page{Name: "field-guide"}
 		d := s.document("pages/field-guide.md")
 		d.decodePage(src, &page)

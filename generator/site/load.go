@@ -19,10 +19,6 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// maxFile bounds the memory of the YAML parser, which takes a multiple of the file's size. Lists
-// may be larger.
-const maxFile = 1 << 20
-
 const dateForm = "2026-11-20"
 
 // Load reads the content folder fsys and checks it as a whole. Its error is Errors and holds every
@@ -86,7 +82,7 @@ type loader struct {
 
 func decodeFile[T any](l *loader, file string, target *T, check func(*document, *T)) *document {
 	d := l.site.document(file)
-	if src := l.read(d, maxFile); src != nil {
+	if src := l.read(d); src != nil {
 		if d.decode(src, target); d.decoded && check != nil {
 			check(d, target)
 		}
@@ -102,9 +98,6 @@ func (s *Site) document(file string) *document {
 	d := s.documents[file]
 	if d == nil {
 		d = newDocument(file)
-		if s.documents == nil { // a Site made by hand
-			s.documents = map[string]*document{}
-		}
 		s.documents[file] = d
 	}
 	return d
@@ -174,11 +167,7 @@ func (l *loader) readFile(name string) ([]byte, error) {
 	return fs.ReadFile(l.fsys, name)
 }
 
-func (l *loader) read(d *document, limit int64) []byte {
-	if info, err := fs.Stat(l.fsys, d.file); err == nil && info.Size() > limit {
-		d.report(place{}, "too large", fmt.Sprintf("a content file has at most %d MiB", limit>>20))
-		return nil
-	}
+func (l *loader) read(d *document) []byte {
 	src, err := l.readFile(d.file)
 	d.sum = sha256.Sum256(src)
 	switch {
@@ -253,7 +242,7 @@ func (l *loader) scoreboards() {
 	}
 	for _, name := range names {
 		d := l.site.document("scoreboard/" + name + ".yaml")
-		l.site.addBoard(d, name, l.read(d, maxFile))
+		l.site.addBoard(d, name, l.read(d))
 	}
 }
 
@@ -268,7 +257,7 @@ func (s *Site) addBoard(d *document, name string, src []byte) {
 func (l *loader) verifications() {
 	for _, name := range l.dated("verifications/", ".yaml") {
 		d := l.site.document("verifications/" + name + ".yaml")
-		l.site.addVerification(d, name, l.read(d, maxListBytes))
+		l.site.addVerification(d, name, l.read(d))
 	}
 }
 
@@ -349,7 +338,7 @@ func (l *loader) pages(reading *sync.WaitGroup) {
 			d.report(place{}, "not the name of a page", "its name is its address: "+formats["id"].want)
 		}
 		reading.Go(func() {
-			if src := l.read(d, maxFile); src != nil {
+			if src := l.read(d); src != nil {
 				d.decodePage(src, page)
 			}
 		})
@@ -393,7 +382,7 @@ func (l *loader) list(reading *sync.WaitGroup, name string, kind *listKind, targ
 		}
 	}
 	reading.Go(func() {
-		src := l.read(d, maxListBytes)
+		src := l.read(d)
 		if src == nil {
 			return
 		}

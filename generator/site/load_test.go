@@ -200,7 +200,6 @@ func TestUnreadable(t *testing.T) {
 		{"not UTF-8", "llms.yaml", "intro:\n  - é\xff\n", "llms.yaml:2:6: not valid UTF-8 (save the file as UTF-8)"},
 		{"control character", "llms.yaml", "intro: [\x00]\n", "llms.yaml:1:9: contains the control character U+0000 (remove it)"},
 		{"a page not in UTF-8", "pages/privacy.md", "---\n\xc3", "pages/privacy.md:2:1: not valid UTF-8 (save the file as UTF-8)"},
-		{"too large", "llms.yaml", strings.Repeat("#", maxFile+1), "llms.yaml: too large (a content file has at most 1 MiB)"},
 		{"a list that is not UTF-8", "auditors.json", "{\"as_of\": \"\xff\"}", "auditors.json:1:12: not valid JSON: invalid UTF-8"},
 	}
 	for _, test := range tests {
@@ -234,7 +233,7 @@ func TestStatic(t *testing.T) {
 		"static/é.png":   {fstest.MapFile{Data: []byte("x")}, name},
 		"static/link":    {fstest.MapFile{Data: []byte("aup.yaml"), Mode: fs.ModeSymlink}, ": not a file: a link, or a pipe (put a copy of the file here)"},
 		"pages/terms.md": {fstest.MapFile{Mode: fs.ModeNamedPipe}, ": cannot be read: terms.md is a pipe, a socket or a device, want a file"},
-		"static/big":     {fstest.MapFile{Data: make([]byte, maxStatic+1)}, ": too large (a content file has at most 25 MiB)"},
+		"static/big":     {fstest.MapFile{Data: make([]byte, maxStatic+1)}, ": too large (a file has at most 25 MiB)"},
 		"static/empty":   {fstest.MapFile{}, ": empty (write it)"},
 		"static/b.sql":   {fstest.MapFile{Data: []byte("SQLite format 3\x00\x10")}, ":1:1: a database is here (everything in the content is published: move it away)"},
 		"static/key":     {fstest.MapFile{Data: []byte("\x00anteroom-secret:AAAA")}, ":1:2: a secret receipt key is here (" + secretHint + "anteroom key rotate)"},

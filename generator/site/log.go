@@ -45,7 +45,7 @@ func (l *loader) readStage(log *tlog.Log, name string) (good bool) {
 		l.fault(checkpoint, "missing", logHint)
 		return false
 	}
-	note := l.read(l.site.document(checkpoint), maxFile)
+	note := l.read(l.site.document(checkpoint))
 	lines, err := l.readFile(entries)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -24,7 +24,7 @@ func (l *loader) icon() {
 		return
 	}
 	d := l.site.document(iconFile)
-	l.site.Icon = string(l.read(d, maxFile))
+	l.site.Icon = string(l.read(d))
 }
 
 // receipt reads the receipt, which has to be valid for its own time: whether it is newer than the
@@ -34,7 +34,7 @@ func (l *loader) receipt(service *Service) {
 		return
 	}
 	d := l.site.document(ReceiptFile)
-	src := l.read(d, maxFile)
+	src := l.read(d)
 	if src == nil {
 		return
 	}

@@ -29,7 +29,9 @@ func (l *loader) static() {
 		if !staticPath.MatchString(path) {
 			d.report(place{}, "not the name of a file to publish",
 				"use A-Z, a-z, 0-9 and - . _ ~ only, and begin no name at the top with _")
-		} else if src := l.read(d, maxStatic); src != nil {
+		} else if src := l.read(d); len(src) > maxStatic {
+			d.report(place{}, "too large", "a file has at most 25 MiB")
+		} else if src != nil {
 			l.site.Static = append(l.site.Static, StaticFile{path, src})
 		}
 	}
