@@ -37,13 +37,13 @@ type PlannedFile struct {
 }
 
 type Plan struct {
-	Entries  []PlannedFile // of the folder, sorted by path
-	Snapshot PlannedFile   // of the snapshot file
+	Entries  []PlannedFile
+	Snapshot PlannedFile
 
 	dir, given string // resolved, and as it was given
 	docs       map[string]*assets.File
 	known      *snapshot.Snapshot
-	text       []byte // of the snapshot file
+	text       []byte
 }
 
 const temporary = ".anteroom-tmp"

@@ -70,8 +70,8 @@ func cardPalette() color.Palette {
 
 type painter struct {
 	card    *image.Paletted
-	y       int    // the next baseline
-	lacking string // the characters that a font lacked
+	y       int
+	lacking string
 }
 
 func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) {

@@ -77,14 +77,14 @@ const lightGround, darkGround = "#ebefec", "#0f1513"
 
 type htmlPage struct {
 	draft
-	Service   string       // name of the service
-	Base      string       // https:// and the canonical host
-	Canonical string       // absolute address; "" for a page that is not a document of its own
-	Twin      string       // path of the Markdown twin, "" when there is none
-	Changed   string       // date; may be ""
-	Footer    string       // who publishes, and under which licence
-	Nav       []frameLink  // at the head
-	Groups    []frameGroup // at the foot
+	Service   string
+	Base      string // https:// and the canonical host
+	Canonical string // absolute address; "" for a page that is not a document of its own
+	Twin      string // path of the Markdown twin, "" when there is none
+	Changed   string
+	Footer    string // who publishes, and under which licence
+	Nav       []frameLink
+	Groups    []frameGroup
 	Body      htmlBody
 }
 

@@ -41,7 +41,7 @@ type draft struct {
 	markdown   string
 	components map[string][]component // by the markers that they replace
 	heading    string                 // code instead of the title; may be ""
-	parent     frameLink              // the page that lists it; may be empty
+	parent     frameLink
 }
 
 func (g *family) addDerived(d *draft, template string, dot any) {

@@ -13,7 +13,7 @@ type Error struct {
 	File string // relative to the content folder; "." for the folder itself
 	place
 	What string
-	Hint string // what to do; may be empty
+	Hint string
 }
 
 // place is a line and a column in characters, each from 1. The zero place is the whole file.

@@ -14,7 +14,7 @@ import (
 
 type format struct {
 	ok   func(string) bool
-	want string // for the hint
+	want string
 
 	format, pattern string // keywords of JSON Schema
 }

@@ -38,22 +38,22 @@ func (g *Group) Newest(n int) []ListEntry {
 }
 
 type ListEntry interface {
-	group() int                                  // index of its group
-	totals() []string                            // which Counts it is in
-	date() string                                // decides which entry is newer
-	dates() [2]string                            // at most as_of
-	unique() [2]string                           // no two entries share it
-	compare(other ListEntry) int                 // in publishing order, within a group
-	check(fault func(member, what, hint string)) // its members together
+	group() int
+	totals() []string
+	date() string                // decides which entry is newer
+	dates() [2]string            // at most as_of
+	unique() [2]string           // no two entries share it
+	compare(other ListEntry) int // in publishing order, within a group
+	check(fault func(member, what, hint string))
 }
 
 type listKind struct {
 	file   reflect.Type // the object around the entries
 	entry  reflect.Type
-	groups []string  // in publishing order
-	totals []string  // all ListEntry.totals
-	dates  [2]string // names of ListEntry.dates
-	unique string    // name of ListEntry.unique
+	groups []string
+	totals []string
+	dates  [2]string
+	unique string
 }
 
 func (k *listKind) member() string { return membersOf(k.file)[1].name }
@@ -196,10 +196,7 @@ func Values(e ListEntry) (values []Value) {
 	return values
 }
 
-const (
-	maxListBytes  = 1 << 30
-	maxListFaults = 50
-)
+const maxListFaults = 50
 
 // readList reads a file by package json, which needs a tenth of the memory of YAML, or as YAML. Its
 // entries are decoded one after the other.
@@ -276,8 +273,8 @@ const inBytes = -1
 // jsonNode is a value in JSON as YAML, its places inBytes.
 type jsonNode struct {
 	yaml.Node
-	list string           // pointer to the array whose elements are taken out
-	take func(*yaml.Node) // takes one
+	list string // pointer to the array whose elements are taken out
+	take func(*yaml.Node)
 }
 
 var jsonTags = map[jsontext.Kind]string{

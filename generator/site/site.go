@@ -56,8 +56,8 @@ type Site struct {
 	Quest         Quest
 	AUP           AUP
 	Org           Org
-	Jobs          List // of work for agents
-	Auditors      List // of audits claimed under registered names
+	Jobs          List
+	Auditors      List
 	Endpoints     map[string]Endpoint
 	Problems      Problems
 	Pages         []Page
@@ -68,7 +68,7 @@ type Site struct {
 	Static        []StaticFile
 	Source        []byte // content version: SHA-256 over sorted file names and the SHA-256 of each file
 
-	documents map[string]*document // by file, for later faults; nil in a Site made by hand
+	documents map[string]*document // by file, for later faults
 }
 
 func (s *Site) Current() *Scoreboard { return &s.Scoreboards[len(s.Scoreboards)-1] }
@@ -94,7 +94,7 @@ type Service struct {
 		Document  string `yaml:"document,omitempty"` // in static documents, instead of Canonical
 	} `yaml:"host_notes"`
 	Limits struct {
-		WritesPerMinute int `yaml:"writes_per_minute"` // for one client address
+		WritesPerMinute int `yaml:"writes_per_minute"`
 		BatchMessages   int `yaml:"batch_messages" min:"1"`
 		BatchWrites     int `yaml:"batch_writes" min:"1"`
 
@@ -208,17 +208,17 @@ type Endpoint struct {
 }
 
 type Problems struct {
-	Types map[string]string      `yaml:"types"` // in short
-	Pages map[string]ProblemPage `yaml:"pages"` // by type
+	Types map[string]string      `yaml:"types"`
+	Pages map[string]ProblemPage `yaml:"pages"`
 	Codes map[string]string      `yaml:"codes"`
 }
 
 // ProblemPage has the texts of the page about a problem type, in Markdown, and its example.
 type ProblemPage struct {
 	Why      string       `yaml:"why"`
-	Next     string       `yaml:"next"`            // what to do
-	Recorded string       `yaml:"recorded"`        // about side effects
-	Detail   string       `yaml:"detail"`          // of the example
+	Next     string       `yaml:"next"`
+	Recorded string       `yaml:"recorded"` // about side effects
+	Detail   string       `yaml:"detail"`
 	Fault    ExampleFault `yaml:"fault,omitempty"` // of the example, if the type lists faults
 }
 
@@ -270,11 +270,11 @@ func (p *Page) Path() string {
 
 // LLMs is content/llms.yaml: the texts of llms.txt around the derived lists.
 type LLMs struct {
-	Intro     []string `yaml:"intro"`     // paragraphs after the summary
-	Calls     string   `yaml:"calls"`     // before the exact calls
-	Elsewhere string   `yaml:"elsewhere"` // before the paths of well-known documents
-	Absent    string   `yaml:"absent"`    // documents that do not exist
-	Sizes     string   `yaml:"sizes"`     // about the sizes next to links
+	Intro     []string `yaml:"intro"`
+	Calls     string   `yaml:"calls"`
+	Elsewhere string   `yaml:"elsewhere"`
+	Absent    string   `yaml:"absent"`
+	Sizes     string   `yaml:"sizes"`
 }
 
 type MCP struct {

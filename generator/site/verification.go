@@ -34,7 +34,7 @@ type Verification struct {
 	FollowsSHA256 string `yaml:"follows_sha256,omitempty" is:"sha256"`
 	// BoardSHA256 is the SumOfBoard; "" for the first board, which is edited until it is public.
 	BoardSHA256 string   `yaml:"board_file_sha256,omitempty" is:"sha256"`
-	ReceiptKeys []string `yaml:"receipt_keys" is:"key"` // in the content
+	ReceiptKeys []string `yaml:"receipt_keys" is:"key"`
 
 	// Lost explains why verified records are gone for good. The coverage then begins again with what
 	// the store holds, which may be another store, and totals may fall.
@@ -47,7 +47,7 @@ type Verification struct {
 	Decisions     []Decision     `yaml:"decisions"`
 	Sum           string         `yaml:"sum" is:"sha256"` // SHA-256 of the lines above
 
-	SHA256 string `yaml:"-"` // of the file
+	SHA256 string `yaml:"-"`
 }
 
 // Coverage describes the records of a kind up to the sequence number Last.
@@ -60,8 +60,8 @@ type Coverage struct {
 // Decision is a decision about records of a kind. Without one, a registration is left, a charter
 // counted and a suggestion external.
 type Decision struct {
-	Kind     string `yaml:"kind"`     // one of the keys of Choices
-	Decision string `yaml:"decision"` // one of the Choices of its kind
+	Kind     string `yaml:"kind"`
+	Decision string `yaml:"decision"`
 	// Agent is the hash of the first record of a vouched agent. All decisions about the agent name it.
 	Agent    string `yaml:"agent,omitempty"`
 	Corrects string `yaml:"corrects,omitempty"` // the verification that covered the records before; "" for new ones
@@ -73,12 +73,12 @@ type Decision struct {
 var EmptyDigest = assets.SumOf(nil)
 
 const (
-	Vouch    = "vouch"    // the operator vouches for its agent
-	Leave    = "leave"    // recorded only
-	Own      = "own"      // the operator's: development, seed or test
-	Counted  = "counted"  // a charter that counts
-	External = "external" // a suggestion from outside
-	Gone     = "gone"     // lost with its decisions; only with Verification.Lost
+	Vouch    = "vouch" // the operator vouches for its agent
+	Leave    = "leave"
+	Own      = "own" // the operator's: development, seed or test
+	Counted  = "counted"
+	External = "external"
+	Gone     = "gone" // lost with its decisions; only with Verification.Lost
 )
 
 const (
@@ -191,8 +191,8 @@ func RecordHash(kind, id, commitment string) string {
 
 type Number struct {
 	Path  string // in the board's file
-	Label string // for people
-	Told  bool   // entered by the operator; otherwise counted from the records
+	Label string
+	Told  bool // entered by the operator; otherwise counted from the records
 }
 
 func (n *Number) Of(board *Scoreboard) int { return board.Number(n.Path) }
@@ -222,10 +222,10 @@ var Numbers = []Number{
 
 // Ledger is the state of single records after a series of verifications.
 type Ledger struct {
-	entries map[string]Decided // by record hash
-	agents  map[string]int     // vouched records by agent
-	own     map[string]int     // by kind
-	totals  map[string]int     // by kind
+	entries map[string]Decided
+	agents  map[string]int // vouched records by agent
+	own     map[string]int
+	totals  map[string]int
 }
 
 type Decided struct{ Kind, Decision, Agent, File string }

@@ -18,13 +18,13 @@ import (
 
 type document struct {
 	file   string
-	sum    [sha256.Size]byte // of the file
-	places map[string]place  // of every value, by its path: "orgs.rules", "steps[2].call"
-	texts  []text            // every text of the document
+	sum    [sha256.Size]byte
+	places map[string]place // of every value, by its path: "orgs.rules", "steps[2].call"
+	texts  []text
 	faults Errors
 
 	decoded      bool
-	faultyPlaces []place // of faults that decoding found
+	faultyPlaces []place
 }
 
 func newDocument(file string) *document {
@@ -239,17 +239,17 @@ func kindOf(node *yaml.Node) string {
 
 type member struct {
 	name               string
-	optional, nullable bool   // may be absent or blank; may be null
-	blank              bool   // may be blank
+	optional, nullable bool // may be absent or blank; may be null
+	blank              bool
 	is                 string // format of a text, or of each text of a list: a key of formats; "" for none
 	values             []string
 	min, max           int // of a number, or characters of a text; max 0: no limit
 	minItems, maxItems int // of a list; maxItems 0: no limit
 	unique             bool
-	index              []int // of the field
+	index              []int
 }
 
-var membersByType sync.Map // []member by reflect.Type
+var membersByType sync.Map
 
 // membersOf returns the fields of a struct, embedded ones included. The key is in the tag yaml, or,
 // with the tag is, in the tag json.

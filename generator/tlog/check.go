@@ -109,7 +109,7 @@ type check struct {
 	log    *Log // rebuilt
 	text   []byte
 	newest *Checkpoint
-	read   map[string]bool // the paths that were read
+	read   map[string]bool
 }
 
 func (c *check) run() error {
@@ -243,7 +243,7 @@ func (c *check) readEntries() error {
 	switch {
 	case err != nil:
 		return err
-	case c.log.Size() < c.newest.Size: // a bundle is not published
+	case c.log.Size() < c.newest.Size:
 		return errEnded
 	case root != c.newest.Root:
 		c.fault(CheckpointPath, "does not match the published entries", c.text)

@@ -47,7 +47,7 @@ func PublishedKey(text []byte) (string, error) {
 
 type Key struct {
 	note.Signer
-	Public string // the verifier key
+	Public string
 }
 
 // NewKey returns a new key pair for a log: the secret key and the verifier key (C2SP signed-note).

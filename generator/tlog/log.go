@@ -35,7 +35,7 @@ type Stage struct {
 	Size       int64  // of the log up to this stage, whose last entry is the verification
 	Checkpoint []byte
 	Cosigned   []Cosignature
-	Entry      Entry // the verification
+	Entry      Entry
 	Counts     Counts
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Promised is a record, with the service's promise to count it. Its texts match their hashes.
 type Promised struct {
-	Name string // of the file with the answer
-	Kind string // of the record
+	Name string
+	Kind string
 	Hash string // of the record: see RecordHash
 	By   string // the day, YYYY-MM-DD, by which a verification counts it; "" without a promise
 	// Head is the newest checkpoint when the promise was made; nil if the service kept no log.
@@ -38,17 +38,17 @@ const (
 
 type PromiseReport struct {
 	Name         string `json:"name"`
-	State        string `json:"state"` // one of the states above
+	State        string `json:"state"`
 	By           string `json:"by"`
 	Verification string `json:"verification"` // that counted the record; "" if none has
 	Index        int64  `json:"index"`        // of the record's entry; -1 without one
 	Kind         string `json:"kind"`         // of the record's entry
 	CountsAs     string `json:"counts_as"`    // since its last correction
-	SignedBy     string `json:"signed_by"`    // the receipt key
-	NamedBy      string `json:"named_by"`     // that the key is the service's: a verification, for example
-	IssuedBy     string `json:"issued_by"`    // the host
-	Why          string `json:"why"`          // the reason for Edited, Unverified, Revoked or Elsewhere
-	OtherLog     string `json:"other_log"`    // the origin of the log that the promise names, if it is not this one
+	SignedBy     string `json:"signed_by"`
+	NamedBy      string `json:"named_by"` // that the key is the service's: a verification, for example
+	IssuedBy     string `json:"issued_by"`
+	Why          string `json:"why"`       // the reason for Edited, Unverified, Revoked or Elsewhere
+	OtherLog     string `json:"other_log"` // the origin of the log that the promise names, if it is not this one
 }
 
 // countsOn reports whether a receipt key counts for the records of a day. keys have the form of the
