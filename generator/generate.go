@@ -31,7 +31,6 @@ type Output struct {
 	Documents []File // sorted by path
 	Snapshot  *snapshot.Snapshot
 	Log       *tlog.Log // nil if the content has none
-	Warnings  []string  // about the documents, each a line
 }
 
 // Generate makes all documents and the snapshot from a loaded site and the route table. The error
@@ -56,9 +55,8 @@ func generate(s *site.Site) (*Output, error) {
 	slices.SortStableFunc(expanded.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
 	var group errgroup.Group
 	var card []byte
-	var lacking string
 	group.Go(func() error { // it depends on the service's own words alone, and takes long
-		card, lacking = pages.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
+		card = pages.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
 		return nil
 	})
 	a, err := contract.New(expanded)
@@ -108,10 +106,6 @@ func generate(s *site.Site) (*Output, error) {
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	all := &Output{Documents: files, Snapshot: a.Snapshot}
-	if lacking != "" {
-		all.Warnings = append(all.Warnings,
-			fmt.Sprintf("%s leaves out %q of the name or summary: no such characters in its font", output.CardPath, lacking))
-	}
 	if s.Service.Log.Key != "" {
 		all.Log = s.Log
 	}

@@ -40,8 +40,9 @@ const (
 	pale ink = shades
 )
 
-// Card draws the picture for previews of links. It returns the characters that the font lacks.
-func Card(name, summary, host string) (card []byte, lacking string) {
+// Card draws the picture for previews of links. It leaves out characters that the font lacks: its
+// letters are Latin, Greek and Cyrillic.
+func Card(name, summary, host string) []byte {
 	p := painter{card: image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), cardPalette())}
 	for i := range cardStripe * cardWidth {
 		p.card.Pix[i] = uint8(dark + shades)
@@ -53,7 +54,7 @@ func Card(name, summary, host string) (card []byte, lacking string) {
 	p.write(goregular.TTF, hostSize, pale, host, 1)
 	var b bytes.Buffer
 	_ = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, p.card) // a buffer takes all
-	return b.Bytes(), p.lacking
+	return b.Bytes()
 }
 
 func cardPalette() color.Palette {
@@ -69,9 +70,8 @@ func cardPalette() color.Palette {
 }
 
 type painter struct {
-	card    *image.Paletted
-	y       int
-	lacking string
+	card *image.Paletted
+	y    int
 }
 
 func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) {
@@ -80,9 +80,6 @@ func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) {
 	words = strings.Map(func(r rune) rune {
 		if n, err := f.GlyphIndex(&buffer, r); err == nil && n != 0 || unicode.IsSpace(r) {
 			return r
-		}
-		if !strings.ContainsRune(p.lacking, r) {
-			p.lacking += string(r)
 		}
 		return -1
 	}, words)

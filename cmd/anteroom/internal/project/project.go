@@ -116,7 +116,6 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	} else if notice != "" {
 		warnings = append(warnings, notice)
 	}
-	warnings = append(warnings, made.Warnings...)
 	published, err := continuity.FromFolder(public, snapshotFile)
 	if err != nil {
 		return nil, err
