@@ -15,7 +15,7 @@ require (
 	github.com/prometheus/client_golang v1.24.1 // metrics of anteroom serve
 	github.com/rogpeppe/go-internal v1.16.0 // tests: scripts of the command line
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: schemas of answers
-	github.com/spf13/cobra v1.10.2 // the command line; manual pages, with go-md2man
+	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/spf13/pflag v1.0.9 // flags of commands
 	github.com/wneessen/go-mail v0.8.1 // mail messages and SMTP
 	github.com/yuin/goldmark v1.8.7 // Markdown
@@ -31,7 +31,6 @@ require (
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
@@ -42,12 +41,10 @@ require (
 	github.com/prometheus/common v0.70.1 // indirect
 	github.com/prometheus/procfs v0.21.1 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
-	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/tidwall/gjson v1.14.4 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/tidwall/sjson v1.2.5 // indirect
-	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/text v0.40.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect

@@ -28,7 +28,5 @@ sha256sum --quiet --check SHA256SUMS
 tar xzf ./*_linux_amd64.tar.gz
 cd ./*_linux_amd64
 grep -q 'modernc.org/sqlite: LICENSE' LICENSES.txt
-./anteroom version --json >version
-for line in '"modified": false' "\"commit\": \"$(git -C "$folder/a" rev-parse HEAD)\"" '"toolchain": "tinygo version'; do
-  grep -qF "$line" version || { echo "the program does not say $line:"; cat version; exit 1; }
-done
+./anteroom version | tee version
+grep -qF " $(git -C "$folder/a" rev-parse HEAD) go1" version # without "modified"

@@ -17,7 +17,6 @@ fail() { echo "release: $*" >&2; exit 1; }
 
 commit=$(git rev-parse HEAD) || fail "the version is that of a commit: run this in a clone of the repository"
 time=$(git show -s --format=%ct HEAD)
-written=$(date -u -d "@$time" +%Y-%m-%dT%H:%M:%SZ)
 version=$(git describe --tags --exact-match --match 'v*' 2>/dev/null) ||
   version=v0.0.0-$(date -u -d "@$time" +%Y%m%d%H%M%S)-${commit:0:12} # as Go names a commit without a tag
 modified=false
@@ -38,16 +37,11 @@ go run ./cmd/anteroom build --out "$stage/bundle" >/dev/null
 rm -rf "$carried/files"
 mkdir "$carried/files"
 cp "$stage"/bundle/*.mjs "$stage/bundle/edge.wasm" "$carried/files/"
-tools=$(build/toolchain/install.sh)
-(
-  eval "$(sed 's/^/export /' <<<"$tools")"
-  "$TINYGO" version
-) >"$carried/toolchain.txt"
 
 # compile FILE builds the program for the system that GOOS and GOARCH name.
 compile() {
   go build -buildvcs=false -tags release -o "$1" -ldflags "-s -w -buildid= \
-    -X main.stampedVersion=$version -X main.stampedCommit=$commit -X main.stampedTime=$written -X main.stampedModified=$modified" ./cmd/anteroom
+    -X main.stampedVersion=$version -X main.stampedCommit=$commit -X main.stampedModified=$modified" ./cmd/anteroom
 }
 
 # licences FILE prints the licences of everything in a program, as most of them demand. A module
@@ -77,7 +71,6 @@ mkdir -p "$common/completions"
 cp LICENSE ./*.md "$common/"
 cp -r build/service "$common/service"
 find "$common/service" -name '*.go' -delete # tests of the files
-"$stage/anteroom" man "$common/man/man1" >/dev/null
 for shell in bash fish; do "$stage/anteroom" completion $shell >"$common/completions/anteroom.$shell"; done
 "$stage/anteroom" completion zsh >"$common/completions/_anteroom"
 

@@ -97,7 +97,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 			inboxCommand(t), recordsCommand(t), parent("log", logCheckCommand(t)),
 			backupCommand(t), restoreCommand(t),
 		}},
-		{otherCommands, []*cobra.Command{manCommand(t), versionCommand(t)}},
+		{otherCommands, []*cobra.Command{versionCommand(t)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, cmd := range group.commands {
@@ -107,9 +107,8 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 	}
 	addTexts(root)
 	root.SetHelpCommandGroupID(otherCommands)
-	root.SetCompletionCommandGroupID(otherCommands)
+	root.CompletionOptions.HiddenDefaultCmd = true // for packages
 	cli.AddHelp(root)
-	addCompletion(root)
 	for _, cmd := range cli.Commands(root) {
 		if cmd.HasSubCommands() {
 			cmd.Args = cli.KnownCommand

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -58,35 +56,5 @@ func TestCommands(t *testing.T) {
 	}
 	if len(meanings) < 15 {
 		t.Errorf("%d variables", len(meanings))
-	}
-}
-
-// Every command has a page of the manual, which holds its text and its flags.
-func TestManual(t *testing.T) {
-	t.Setenv("SOURCE_DATE_EPOCH", now)
-	folder := filepath.Join(t.TempDir(), "man1")
-	pages, err := writeManual(folder)
-	check(t, err)
-	plain := strings.NewReplacer(`\fB`, "", `\fP`, "", `\fI`, "", `\fR`, "", `\&`, "", `\-`, "-", `\\`, `\`, ".PP", "", ".EX", "", ".EE", "")
-	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	for _, cmd := range cli.Commands(newRoot()) {
-		if cmd.Name() == "help" || cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden {
-			continue
-		}
-		page := mustRead(t, filepath.Join(folder, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"))
-		text := words(plain.Replace(string(page)))
-		for _, want := range []string{cmd.Short, cmd.Long, `"Nov 2026"`} {
-			if !strings.Contains(text, words(want)) {
-				t.Errorf("%s lacks %q:\n%s", cmd.CommandPath(), want, text)
-			}
-		}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && !strings.Contains(text, "--"+f.Name) {
-				t.Errorf("%s does not name --%s", cmd.CommandPath(), f.Name)
-			}
-		})
-	}
-	if files, err := os.ReadDir(folder); err != nil || len(files) != pages {
-		t.Errorf("%d files, %d pages, %v", len(files), pages, err)
 	}
 }

@@ -25,9 +25,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 				o.WritesPerMinute = &writesPerMinute
 			}
 			program := thisProgram()
-			if o.Version = program.Version; program.Commit != nil {
-				o.Commit = *program.Commit
-			}
+			o.Version, o.Commit = program.version, program.commit
 			o.Snapshot = snapshotOf(o.Public)
 			if err := o.Check(); err != nil {
 				return cli.Usage(err)

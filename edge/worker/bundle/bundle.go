@@ -14,17 +14,13 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"anteroom/edge/snapshot"
 	"anteroom/edge/store/migrations"
 )
 
-// build/release.sh writes these next to this file; git ignores them.
-const (
-	filesFolder   = "files"
-	toolchainFile = "toolchain.txt" // version of the compiler of edge.wasm
-)
+// build/release.sh writes this folder next to this file; git ignores it.
+const filesFolder = "files"
 
 // The sources of a bundle, in the folder of the source code.
 const (
@@ -53,12 +49,6 @@ func read(fsys fs.FS, pattern string) (map[string][]byte, error) {
 		}
 	}
 	return files, err
-}
-
-// Toolchain returns the version of the compiler of the carried edge.wasm, or "".
-func Toolchain() string {
-	files, _ := read(carried, toolchainFile) // embedded
-	return strings.TrimSpace(string(files[toolchainFile]))
 }
 
 // worker returns the files of a bundle without the snapshot, compiled or carried. After compiling

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed files toolchain.txt
+//go:embed files
 var embedded embed.FS
 
 var carried fs.FS = embedded
