@@ -8,24 +8,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 )
 
 // workTree is the work tree of git that a folder belongs to. Commands only read it.
-type workTree struct {
-	folder      string
-	environment []string
-}
+type workTree struct{ folder string }
 
 var isRoot = os.Geteuid() == 0 // tests replace it
 
 // errAsRoot keeps root from git, which would read the configuration of another user's repository.
 var errAsRoot = errors.New("as root no command starts git")
 
-// findWorkTree returns the work tree that a folder belongs to, or nil without one. Git starts no
-// program there that its configuration names: no monitor of files, no filter, no fetch.
+// findWorkTree returns the work tree that a folder belongs to, or nil without one.
+//
+// Accepts: a hook of git that calls a command chooses the repository by its variables, and a monitor
+// or a filter of the operator's configuration runs, as for every git status.
 func findWorkTree(ctx context.Context, folder string) (*workTree, error) {
 	folder, err := filepath.Abs(folder)
 	if err == nil {
@@ -39,31 +36,9 @@ func findWorkTree(ctx context.Context, folder string) (*workTree, error) {
 	case isRoot:
 		return nil, errAsRoot
 	}
-	w := &workTree{folder, append(withoutRepository(os.Environ()), "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1")}
-	filters, _ := w.run(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\.`) // fails without any
-	n, _ := strconv.Atoi(os.Getenv("GIT_CONFIG_COUNT"))
-	for _, name := range append(lines(filters), "core.fsmonitor") {
-		w.environment = append(w.environment, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, name),
-			fmt.Sprintf("GIT_CONFIG_VALUE_%d=", n))
-		n++
-	}
-	w.environment = append(w.environment, fmt.Sprint("GIT_CONFIG_COUNT=", n))
+	w := &workTree{folder}
 	_, err = w.run(ctx, "rev-parse", "--show-toplevel")
 	return w, err
-}
-
-// repositoryVariables choose a repository; hooks and aliases of git set them (git rev-parse
-// --local-env-vars).
-const repositoryVariables = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY GIT_DIR GIT_WORK_TREE " +
-	"GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS GIT_REPLACE_REF_BASE GIT_PREFIX " +
-	"GIT_INTERNAL_SUPER_PREFIX GIT_SHALLOW_FILE GIT_COMMON_DIR"
-
-func withoutRepository(environment []string) []string {
-	names := strings.Fields(repositoryVariables)
-	return slices.DeleteFunc(environment, func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(names, name)
-	})
 }
 
 func committed(ctx context.Context, file string) (hash string, known bool, err error) {
@@ -90,7 +65,7 @@ func underGit(folder string) bool {
 
 func (w *workTree) run(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", append([]string{"-C", w.folder}, args...)...)
-	command.Env = w.environment
+	command.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0") // git status would refresh the index
 	out, err := command.Output()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
@@ -114,18 +89,6 @@ func (w *workTree) changed(ctx context.Context, places ...string) (files []strin
 		}
 	}
 	return files, err
-}
-
-// staged lists the files elsewhere that the next commit would take.
-func (w *workTree) staged(ctx context.Context, elsewhere ...string) (files []string, err error) {
-	args := []string{
-		"diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", "--", ":/",
-	}
-	for _, place := range elsewhere {
-		args = append(args, ":(exclude)"+place)
-	}
-	list, err := w.run(ctx, args...)
-	return lines(list), err
 }
 
 // lines splits an output of git with -z.

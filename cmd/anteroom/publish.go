@@ -329,25 +329,22 @@ func (p *publication) decide(ctx context.Context) (string, error) {
 	return p.site.Current().File + " is written", nil
 }
 
-// printCommit prints the shell command that commits the published files, unless git reports no
-// change, and names files that others have staged. It runs no git that writes.
+// printCommit prints the shell command that commits the published files and no others, unless git
+// reports no change. It runs no git that writes.
 func (p *publication) printCommit(ctx context.Context) error {
 	ours := []string{filepath.Base(p.verify.Content), publicFolder, snapshotFile}
 	tree, err := findWorkTree(ctx, p.folder)
 	if tree == nil && err == nil {
 		return nil
 	}
-	var changed, staged []string
+	var changed []string
 	if err == nil {
 		changed, err = tree.changed(ctx, ours...)
-	}
-	if err == nil {
-		staged, err = tree.staged(ctx, ours...)
 	}
 	if ctx.Err() != nil {
 		return cli.ErrInterrupted
 	} else if err != nil {
-		p.t.Warnf("git was not asked for changed and staged files: %v", err)
+		p.t.Warnf("git was not asked for changed files: %v", err)
 	} else if len(changed) == 0 {
 		return nil
 	}
@@ -361,11 +358,8 @@ func (p *publication) printCommit(ctx context.Context) error {
 		git = shellWords("git", "-C", p.folder)
 	}
 	p.t.Printf("")
-	if len(staged) > 0 {
-		p.t.Printf("Others have staged files, which the commit takes along: %s", first(staged))
-	}
 	p.t.Printf("Next, keep it in git:")
-	p.t.Printf("%[1]s add -- %[2]s && %[1]s commit -m %[3]s", git, shellWords(ours...), shellWords(message))
+	p.t.Printf("%[1]s add -- %[2]s && %[1]s commit -m %[3]s -- %[2]s", git, shellWords(ours...), shellWords(message))
 	return nil
 }
 

@@ -134,7 +134,6 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 
 func shell(ctx context.Context, line string, out, words io.Writer) error {
 	command := exec.CommandContext(ctx, "sh", "-c", line)
-	command.Env = withoutRepository(os.Environ()) // it may well be a git push
 	command.Cancel = func() error {
 		command.WaitDelay = time.Second // the shell waits for its own commands
 		return command.Process.Signal(os.Interrupt)
