@@ -145,10 +145,6 @@ func (p *parser) found(at int) string {
 		return "got a byte order mark"
 	case (c == ']' || c == '}') && strings.HasSuffix(strings.TrimRight(p.copy[:at], " \t\r\n"), ","):
 		return "got a trailing comma"
-	case c == '/' || c == '#':
-		return "got a comment"
-	case c == '\'':
-		return "got a single quote"
 	case c < ' ':
 		return "got the raw control character " + string(appendEscape(nil, c))
 	}

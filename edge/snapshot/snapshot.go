@@ -138,7 +138,7 @@ func (s *Snapshot) Encode() []byte {
 }
 
 // Decode parses the text of a snapshot, which aliases it. It returns an error if the text has
-// another Format, or if a fact is missing or of the wrong type.
+// another Format, or if a fact is missing.
 func Decode(text []byte) (*Snapshot, error) {
 	line, rest, _ := bytes.Cut(text, []byte{'\n'})
 	head, err := jsondoc.Parse(line)
@@ -151,8 +151,29 @@ func Decode(text []byte) (*Snapshot, error) {
 	}
 	s := &Snapshot{Documents: map[string]JSON{}}
 	for _, f := range s.facts() {
-		if !f.decode(head.Get(f.name)) {
-			return nil, errors.New("decode snapshot: fact " + f.name + ": missing or wrong type")
+		sent := head.Get(f.name)
+		if sent.Kind == jsondoc.Absent {
+			return nil, errors.New("decode snapshot: fact " + f.name + ": missing")
+		}
+		texts := make([]string, len(sent.Items))
+		for i := range texts {
+			texts[i] = sent.Items[i].Text
+		}
+		switch value := f.value.(type) {
+		case *string:
+			*value = sent.Text
+		case *int64:
+			*value, _ = jsondoc.Integer(sent.Text)
+		case *[]string:
+			*value = texts
+		case *[]Key:
+			*value = make([]Key, len(texts))
+			for i, text := range texts {
+				k := &(*value)[i]
+				k.PublicKey, text, _ = strings.Cut(text, " ")
+				k.CurrentFrom, text, _ = strings.Cut(text, " ")
+				k.RetiredOn, k.Revoked, _ = strings.Cut(text, " ")
+			}
 		}
 	}
 	for len(rest) > 0 {
@@ -166,40 +187,9 @@ func Decode(text []byte) (*Snapshot, error) {
 	return s, nil
 }
 
-// fact is a fact of a snapshot: a *string, *int64, *[]string or *[]Key.
 type fact struct {
 	name  string
-	value any
-}
-
-func (f *fact) decode(sent *jsondoc.Value) (ok bool) {
-	switch value := f.value.(type) {
-	case *string:
-		*value = sent.Text
-		return sent.Kind == jsondoc.String
-	case *int64:
-		*value, ok = jsondoc.Integer(sent.Text)
-		return ok && sent.Kind == jsondoc.Number
-	}
-	texts := make([]string, len(sent.Items))
-	for i := range texts {
-		if texts[i] = sent.Items[i].Text; sent.Items[i].Kind != jsondoc.String {
-			return false
-		}
-	}
-	switch value := f.value.(type) {
-	case *[]string:
-		*value = texts
-	case *[]Key:
-		*value = make([]Key, len(texts))
-		for i, text := range texts {
-			k := &(*value)[i]
-			k.PublicKey, text, _ = strings.Cut(text, " ")
-			k.CurrentFrom, text, _ = strings.Cut(text, " ")
-			k.RetiredOn, k.Revoked, _ = strings.Cut(text, " ")
-		}
-	}
-	return sent.Kind == jsondoc.Array
+	value any // *string, *int64, *[]string or *[]Key
 }
 
 func (s *Snapshot) facts() []fact {

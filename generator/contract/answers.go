@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/snapshot"
 	"anteroom/generator/model"
@@ -106,10 +105,6 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 	}
 	for _, entry := range g.SitemapEntries() { // the edge submits them to search engines
 		made.Sitemap = append(made.Sitemap, entry.Loc)
-	}
-	if n := len(made.Sitemap); n > signal.MaxURLs {
-		return nil, fmt.Errorf("sitemap.xml has %d addresses, and search engines take %d at once: list "+
-			"fewer pages", n, signal.MaxURLs)
 	}
 	return made, nil
 }

@@ -64,14 +64,13 @@ func value(in *input.Input, f *input.Field) string {
 	if text == "" {
 		return ""
 	}
-	v, err := jsondoc.Parse([]byte(text))
-	switch held := unwrap(v, jsondoc.Object); {
+	switch v, err := jsondoc.Parse([]byte(text)); {
 	case err != nil:
 		in.Add(f.Name, input.InvalidJSON, "must be the JSON text of an object: "+err.Error())
-	case held.Kind != jsondoc.Object:
+	case v.Kind != jsondoc.Object:
 		in.Add(f.Name, input.WrongType, "must be the JSON text of an object, not of "+v.Kind.String())
 	default:
-		return string(held.Raw)
+		return string(v.Raw)
 	}
 	return ""
 }

@@ -16,11 +16,7 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Limits of the content.
-const (
-	MaxURLs      = 10_000          // by the protocol
-	MaxEndpoints = turn.MaxEffects // all in one round
-)
+const MaxEndpoints = turn.MaxEffects // all in one round
 
 // Times, in seconds but for KeepDays.
 const (
