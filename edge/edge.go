@@ -33,8 +33,7 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	return &Edge{s, a}, nil
 }
 
-// Prerender makes the documents that do not depend on the request. A host with a long-lived process
-// calls it once.
+// Prerender makes the documents that do not depend on the request, for a long-lived process.
 func (e *Edge) Prerender() { e.api.Prerender() }
 
 func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
@@ -52,8 +51,8 @@ func (e *Edge) Handle(t *turn.Turn) turn.Outcome {
 	return e.api.Finish(t, t.Outcome(e.api.Handle(t)))
 }
 
-// Deliver sends one digest from the outbox. Its response is 200 if more may be due: the host calls
-// again, at most outbox.MaxDigests times before it pauses.
+// Deliver sends one digest from the outbox. Its response is 200 if more may be due: the host then
+// calls again, at most outbox.MaxDigests times.
 func (e *Edge) Deliver(t *turn.Turn) turn.Outcome {
 	t.Begin(e.snapshot)
 	return t.Outcome(outbox.Deliver(t))

@@ -102,7 +102,7 @@ type Operation struct {
 	Handle   func(*turn.Turn, *input.Input) *turn.Response
 }
 
-// Document is a document of the snapshot, with the checks and members the edge adds.
+// Document is a document of the snapshot.
 type Document struct {
 	ID    string                                // key in the snapshot
 	Cache string                                // Cache-Control
@@ -212,7 +212,6 @@ func contract(id string) *Document { return &Document{ID: snapshot.ContractPrefi
 // Contract returns the document about an operation that its 400 contains.
 func (op *Operation) Contract() *Document { return contract(op.ID) }
 
-// Cache returns the Cache-Control of an operation's answers.
 func (op *Operation) Cache() string {
 	if op.Document == nil {
 		return NoStore
@@ -220,12 +219,11 @@ func (op *Operation) Cache() string {
 	return op.Document.Cache
 }
 
-// Answers reports whether a route has an operation of a method. HEAD and OPTIONS have none.
+// Answers is false for HEAD and OPTIONS, which have no operation.
 func (r *Route) Answers(method string) bool {
 	return choose(r, method, &input.Input{}) != nil
 }
 
-// Methods returns the methods of a route, without HEAD and OPTIONS.
 func (r *Route) Methods() (methods []string) {
 	for _, method := range []string{"GET", "POST", "DELETE"} {
 		if r.Answers(method) {
@@ -235,7 +233,6 @@ func (r *Route) Methods() (methods []string) {
 	return methods
 }
 
-// Documents returns the contract of a route and the documents of its operations.
 func (r *Route) Documents() []*Document {
 	documents := []*Document{r.Contract}
 	for _, op := range r.Operations {

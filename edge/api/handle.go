@@ -23,7 +23,6 @@ const (
 	policyName = "writes" // the name of the limit in header fields
 )
 
-// API responds to requests from one snapshot. No request changes it.
 type API struct {
 	snapshot    *snapshot.Snapshot
 	prerendered map[*Document]text // documents without a Tail, on the canonical host; nil before Prerender
@@ -32,13 +31,11 @@ type API struct {
 	protocol    func(*turn.Turn) *turn.Response // answers requests for an operation that is a Protocol
 }
 
-// text is a document with its trailer, and its entity tag.
 type text struct {
 	body []byte
 	etag string
 }
 
-// Load returns the state that all requests share, or an error if the snapshot lacks a document.
 func Load(s *snapshot.Snapshot) (*API, error) {
 	base := s.BaseURL()
 	a := &API{
@@ -75,7 +72,6 @@ func (a *API) Prerender() {
 	}
 }
 
-// ServeProtocol sets the handler of the operation that is a Protocol.
 func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
 
 // Finish adds the Link header field to the answer of a GET or a HEAD, and gives the latter the
@@ -102,7 +98,7 @@ func (a *API) Finish(t *turn.Turn, o turn.Outcome) turn.Outcome {
 	return o
 }
 
-// Handle responds to a request. Finish completes the answer.
+// Handle leaves it to Finish to complete the answer.
 func (a *API) Handle(t *turn.Turn) *turn.Response {
 	if !t.Serves() {
 		const detail = "This service does not serve the host name of the request. Use the canonical host."
@@ -238,9 +234,8 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 	})
 }
 
-// perform performs an operation that is not a document. A write must be within the bounds of the
-// store and of the caller's allowance. A dry run is free, unless it tells of a key that it stands
-// for another call.
+// perform makes a call that writes only within the bounds of the store and of the caller's
+// allowance. A dry run is free, unless it tells of a key that it stands for another call.
 func (a *API) perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields, in.Writes = op.Fields, op.Writes
 	writes := op.Writes && !in.DryRun
@@ -534,7 +529,6 @@ func preflight(route *Route) *turn.Response {
 	}}
 }
 
-// HeadTooLarge refuses a request whose header fields have more than turn.MaxHead bytes.
 var HeadTooLarge = &Refusal{
 	respond.HeadTooLarge, TooLarge,
 	"the header fields have more than " + strconv.Itoa(turn.MaxHead) + " bytes",

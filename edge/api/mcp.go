@@ -8,8 +8,7 @@ import (
 	"anteroom/edge/respond"
 )
 
-// Tool is a tool of the MCP server: an operation under another name. Its arguments are the
-// operation's fields, and its result is the operation's answer.
+// Tool is an operation under another name.
 type Tool struct {
 	Name      string // without the content's prefix; key of its texts in the content
 	Operation string // ID of the operation
@@ -41,13 +40,12 @@ var Tools = []Tool{
 	{Name: "business_days", Operation: "computeBusinessDays"},
 }
 
-// Prompt is a prompt of the MCP server. An argument of type Object is the JSON text of an object.
+// Prompt is a prompt. An argument of type Object is the JSON text of an object.
 type Prompt struct {
 	Name      string // without the content's prefix; key of its texts in the content
 	Arguments []input.Field
 }
 
-// Prompts lists the prompts, in the order of prompts/list.
 var Prompts = []Prompt{
 	{Name: "onboard"},
 	{Name: "audit_this_server"},

@@ -97,8 +97,6 @@ func LikeKey(name string) bool {
 
 func asksForKey(m *jsondoc.Member) bool { return m.Value.Kind != jsondoc.Null && LikeKey(m.Name) }
 
-// HasKeyHeader reports whether a request has the header field of a key, or one that is taken for
-// it.
 func HasKeyHeader(t *turn.Turn) bool {
 	return slices.ContainsFunc(t.Request.Header, func(f turn.Header) bool { return LikeKey(f.Name) })
 }

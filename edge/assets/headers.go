@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The paths of the two files, which are not served.
+// The two files are not served.
 const (
 	HeadersPath   = "/_headers"
 	RedirectsPath = "/_redirects"
@@ -30,8 +30,7 @@ type rule struct {
 	set     [][2]string
 }
 
-// Matches reports whether a pattern matches a path. A "*" in the pattern matches any text,
-// slashes included.
+// Matches lets a "*" in the pattern match any text, slashes included.
 func Matches(pattern, path string) bool {
 	before, after, open := strings.Cut(pattern, "*")
 	if !open {

@@ -15,7 +15,6 @@ type Redirect struct {
 	Status int
 }
 
-// ParseRedirects parses a _redirects file: lines of a path, its target and a status.
 func ParseRedirects(text string) (Redirects, error) {
 	all := Redirects{}
 	for line := range strings.Lines(text) {
@@ -29,8 +28,7 @@ func ParseRedirects(text string) (Redirects, error) {
 	return all, nil
 }
 
-// Location returns the target of a redirect for a query, which is appended unless the target has
-// its own.
+// Location appends a query unless the target has its own.
 func (r Redirect) Location(query string) string {
 	if query == "" || strings.Contains(r.To, "?") {
 		return r.To

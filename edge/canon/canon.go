@@ -67,8 +67,7 @@ var ReceiptFields = []string{
 	"receipt_spec", "issued_by", "issued_at", "agent_name", "owner_email_sha256", "note", "epoch",
 }
 
-// ReceiptNullable is the only one of ReceiptFields that may be null.
-const ReceiptNullable = "owner_email_sha256"
+const ReceiptNullable = "owner_email_sha256" // the only one of ReceiptFields that may be null
 
 // Receipt returns the canonical string of a receipt with the values of ReceiptFields, "" for null.
 func Receipt(values ...string) string {

@@ -37,7 +37,7 @@ func DateOf(days int) (year, month, day int) {
 	return year, month, day
 }
 
-// ParseDate parses a date YYYY-MM-DD into days since 1970-01-01.
+// ParseDate parses YYYY-MM-DD into days since 1970-01-01.
 func ParseDate(s string) (days int, ok bool) {
 	if len(s) != 10 {
 		return 0, false

@@ -9,9 +9,9 @@ const (
 	maxLabel     = 63
 )
 
-// ValidEmail reports whether s is a valid e-mail address of the HTML Living Standard (section
-// 4.10.5.1.5) with a dot in its domain, within the bounds of RFC 5321, and without leading,
-// trailing or doubled dots in its local part.
+// ValidEmail accepts an e-mail address of the HTML Living Standard (section 4.10.5.1.5) with a dot
+// in its domain, within the bounds of RFC 5321, and without leading, trailing or doubled dots in
+// its local part.
 func ValidEmail(s string) bool {
 	local, domain, _ := strings.Cut(s, "@")
 	if len(s) > MaxAddress || len(local) > MaxLocalPart {
@@ -25,7 +25,7 @@ func ValidEmail(s string) bool {
 	return ValidDomain(domain)
 }
 
-// ValidDomain reports whether s is a domain name (RFC 1123, section 2.1) of at least two labels.
+// ValidDomain accepts a domain name (RFC 1123, section 2.1) of at least two labels.
 func ValidDomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || len(label) > maxLabel || !consistsOf(label, "-") ||

@@ -15,10 +15,9 @@ const (
 	ID      Type = "id"      // in JSON only: a string or a number
 )
 
-// Switches lists the values of a Switch in a query: two for on, and two for off.
-var Switches = []string{"1", "true", "0", "false"}
+var Switches = []string{"1", "true", "0", "false"} // two for on, two for off
 
-// Field is an input field. Validation, contracts, OpenAPI and the schemas of MCP derive from it.
+// Field is an input field, for validation, contracts, OpenAPI and the schemas of MCP.
 type Field struct {
 	Name        string
 	Type        Type
@@ -36,7 +35,7 @@ type Field struct {
 	QueryOnly   bool   // not allowed in a body
 }
 
-// Fault codes: stable identifiers of faults. Endpoints add their own.
+// Fault codes are stable. Endpoints add their own.
 const (
 	Required          = "required"
 	TooShort          = "too_short"

@@ -28,7 +28,7 @@ type Fault struct {
 	Detail string `json:"detail"`
 }
 
-// Faults counts the faults of an input and keeps the first MaxEntries.
+// Faults keeps the first MaxEntries faults of an input.
 type Faults struct {
 	List  []Fault
 	Total int
@@ -49,7 +49,6 @@ func (f *Faults) add(field, code, detail string) {
 	}
 }
 
-// Mistyped adds the fault that a field must be of another kind than the one sent.
 func (f *Faults) Mistyped(field, want string, sent jsondoc.Kind) {
 	f.Add(field, WrongType, "must be "+want+", not "+sent.String())
 }
@@ -95,8 +94,8 @@ func TruncateBytes(s string) string {
 	return s
 }
 
-// Input holds the sent members, by name, and their faults. Members that the operation does not read
-// are ignored, and listed as such.
+// Input holds the sent members and their faults. Members that the operation does not read are
+// ignored, and listed as such.
 type Input struct {
 	Faults
 	FromQuery bool    // the members are query parameters: all are strings
@@ -119,8 +118,7 @@ func New(members []jsondoc.Member) *Input {
 	return &Input{members: members, used: make([]bool, len(members))}
 }
 
-// Child returns the input of an object inside this one, at a place like "roster[2]". Merge is
-// called with it once its fields are read.
+// Child returns the input of an object at a place like "roster[2]", for Merge once it is read.
 func (in *Input) Child(place string, fields []Field, members []jsondoc.Member) *Input {
 	inner := New(members)
 	inner.path, inner.Fields = place+".", fields
@@ -169,7 +167,6 @@ func (in *Input) Has(names ...string) bool {
 	return false
 }
 
-// Names returns the number of names sent.
 func (in *Input) Names() int { return len(in.members) }
 
 // Rename makes one field readable under another name only.
@@ -182,7 +179,7 @@ func (in *Input) SentAs(field string) string {
 	return field
 }
 
-// Hide makes a field unreadable: it is ignored, and listed if it was sent.
+// Hide makes a field ignored, and listed if it was sent.
 func (in *Input) Hide(f *Field) {
 	for _, name := range f.names() {
 		if in.Has(name) {
@@ -254,7 +251,7 @@ func (in *Input) Text(f *Field) string {
 	return value
 }
 
-// CheckText checks a text against a field's limits, and adds its faults under the given name.
+// CheckText adds the faults of a text under the given name.
 func (in *Input) CheckText(f *Field, name, value string) bool {
 	before := in.Total
 	if f.Type == Email {
@@ -310,7 +307,6 @@ func (in *Input) Switch(f *Field) (on, sent bool) {
 	return on, sent
 }
 
-// Refuse adds a fault for each member that is refused, and reports whether there is one.
 func (in *Input) Refuse(refused func(m *jsondoc.Member) bool, why string) (sent bool) {
 	for i := range in.members {
 		if m := &in.members[i]; refused(m) {
@@ -321,7 +317,7 @@ func (in *Input) Refuse(refused func(m *jsondoc.Member) bool, why string) (sent 
 	return sent
 }
 
-// Resembles reports whether the name of a member differs from the field's only in case, "_" or "-".
+// Resembles ignores case, "_" and "-".
 func (f *Field) Resembles(m *jsondoc.Member) bool { return sameName(m.Name, f.Name) }
 
 func sameName(a, b string) bool {
@@ -343,8 +339,7 @@ func sameName(a, b string) bool {
 	}
 }
 
-// Choice reads a field that has Values, and adds its faults. It returns one of Values, or "" if the
-// field is absent or invalid.
+// Choice reads a field that has Values. It returns "" if the field is absent or invalid.
 func (in *Input) Choice(f *Field) string {
 	value := in.Text(f)
 	if value != "" && !slices.Contains(f.Values, value) {
@@ -358,7 +353,7 @@ func OneOf(allowed []string, value string) string {
 	return "must be one of " + strings.Join(allowed, ", ") + ", but is " + TruncateBytes(value)
 }
 
-// Date reads a field of type Date, and adds its faults. The result is in days since 1970-01-01.
+// Date reads a field of type Date, in days since 1970-01-01.
 func (in *Input) Date(f *Field) (days int, ok bool) {
 	value := in.Text(f)
 	if value == "" {
@@ -370,8 +365,7 @@ func (in *Input) Date(f *Field) (days int, ok bool) {
 	return days, ok
 }
 
-// Integer reads a field of type Integer, and adds its faults. It returns 0 if the field is absent,
-// invalid or below its minimum.
+// Integer reads a field of type Integer. It returns 0 if that is absent, invalid or too small.
 func (in *Input) Integer(f *Field) int {
 	if n, ok := in.Number(f); ok && in.CheckMinimum(f, f.Name, n) {
 		return n
@@ -379,8 +373,7 @@ func (in *Input) Integer(f *Field) int {
 	return 0
 }
 
-// Number reads a field of type Integer without checking its minimum: an int32 in decimal digits. In
-// a body it may have a fraction of zeros.
+// Number is Integer without a minimum. In a body the digits may have a fraction of zeros.
 func (in *Input) Number(f *Field) (n int, ok bool) {
 	v := in.Member(f.Name)
 	digits := v.Text
@@ -496,7 +489,7 @@ func ParseQuery(query string) *Input {
 	return in
 }
 
-// Unescape decodes a name or a value of a query. ok is false if an escape is incomplete.
+// Unescape returns ok false if an escape is incomplete.
 func Unescape(s string) (text string, ok bool) {
 	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
 		return s, true

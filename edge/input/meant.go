@@ -72,8 +72,7 @@ func (f *Field) names() []string { return append([]string{f.Name}, f.Aliases...)
 
 const far = 3
 
-// distance returns 0 for a name in another spelling, its number of edits, 2 for a whole word of the
-// field's name, or far.
+// distance is 0 for another spelling, the number of edits, 2 for a word of the field, or far.
 func distance(field, sent string) int {
 	if sameName(field, sent) {
 		return 0

@@ -32,7 +32,6 @@ const (
 	ErrTrailing Fault = "data after the JSON value"
 )
 
-// Error is the first fault of a document and its place.
 type Error struct {
 	Kind         Fault
 	Line, Column int // in characters, from 1
@@ -79,7 +78,7 @@ type Member struct {
 	Value Value
 }
 
-// Get returns the value of the member with exactly this name, or an Absent one.
+// Get returns an Absent value if no member has exactly this name.
 func (v *Value) Get(name string) *Value {
 	for i := range v.Members {
 		if v.Members[i].Name == name {
@@ -91,7 +90,7 @@ func (v *Value) Get(name string) *Value {
 
 var absent Value
 
-// Parse reads one JSON value. Its error is an *Error, and the Value is then zero.
+// Parse returns an *Error with a zero Value.
 func Parse(doc []byte) (Value, error) {
 	p := parser{doc: doc, copy: string(doc)}
 	var v Value
@@ -155,7 +154,7 @@ func (p *parser) found(at int) string {
 	return "got " + rest[:max(word, first)]
 }
 
-// peek returns the next byte, or 0 at the end: JSON never has a byte 0.
+// peek returns 0 at the end: JSON never has a byte 0.
 func (p *parser) peek() byte {
 	if p.at < len(p.doc) {
 		return p.doc[p.at]
@@ -427,7 +426,7 @@ func Integer(s string) (n int64, ok bool) {
 	return n, true
 }
 
-// Hex returns the value of a hexadecimal digit, or -1 for any other byte.
+// Hex returns -1 for a byte that is no hexadecimal digit.
 func Hex(c byte) rune {
 	switch {
 	case '0' <= c && c <= '9':
@@ -450,13 +449,12 @@ func (w *Writer) separate() {
 	}
 }
 
-// Open begins an object or an array: c is '{' or '['.
+// Open begins an object or an array: c is '{' or '[', and of Close '}' or ']'.
 func (w *Writer) Open(c byte) {
 	w.separate()
 	w.Buf = append(w.Buf, c)
 }
 
-// Close ends an object or an array: c is '}' or ']'.
 func (w *Writer) Close(c byte) { w.Buf = append(w.Buf, c) }
 
 // Name begins a member of the open object. Its value must follow.
@@ -465,19 +463,18 @@ func (w *Writer) Name(name string) {
 	w.Buf = append(AppendString(w.Buf, name), ':')
 }
 
-// Begin begins a member that is an object or an array: c is '{' or '['.
+// Begin is Name and Open.
 func (w *Writer) Begin(name string, c byte) {
 	w.Name(name)
 	w.Buf = append(w.Buf, c)
 }
 
-// Str writes a member that is a string.
 func (w *Writer) Str(name, value string) {
 	w.Name(name)
 	w.Buf = AppendString(w.Buf, value)
 }
 
-// StrOrNull writes a member that is a string, or null if value is empty.
+// StrOrNull writes null for "".
 func (w *Writer) StrOrNull(name, value string) {
 	if value == "" {
 		w.Raw(name, "null")
@@ -496,7 +493,6 @@ func (w *Writer) Bool(name string, value bool) {
 	w.Buf = strconv.AppendBool(w.Buf, value)
 }
 
-// Raw writes a member whose value is JSON text.
 func (w *Writer) Raw(name, value string) {
 	w.Name(name)
 	w.Buf = append(w.Buf, value...)
@@ -518,7 +514,6 @@ func (w *Writer) Strs(name string, values []string) {
 	w.Close(']')
 }
 
-// Item writes a string as the next element of the open array.
 func (w *Writer) Item(value string) {
 	w.separate()
 	w.Buf = AppendString(w.Buf, value)
@@ -547,7 +542,7 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
 
-// unescaped returns the number of bytes before the first quote, backslash or control character.
+// unescaped returns the number of bytes before the first to escape.
 func unescaped[T string | []byte](s T) int {
 	i := 0
 	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {

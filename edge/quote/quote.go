@@ -54,8 +54,8 @@ func lineEnd(line string) int {
 	return len(line)
 }
 
-// Visible writes the invisible characters of a line as <U+...>: controls, bidirectional controls,
-// zero-width and tag characters, and blank letters. shown is their number.
+// Visible writes the characters of a line that are Invisible as <U+...>: controls, bidirectional
+// controls, zero-width and tag characters, and blank letters. shown is their number.
 func Visible(line string) (visible string, shown int) {
 	var b strings.Builder
 	for _, r := range line {
@@ -69,7 +69,6 @@ func Visible(line string) (visible string, shown int) {
 	return b.String(), shown
 }
 
-// Invisible reports whether Visible writes a character as <U+...>.
 func Invisible(r rune) bool {
 	return r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 ||
 		r == 0x2028 || r == 0x2029 || r >= 0xfff9 && r <= 0xfffb || inkless(r)

@@ -15,7 +15,7 @@ import (
 // Exposed lists the header fields that a page of another origin may read.
 const Exposed = "ETag, Link, Location, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Allow"
 
-// CommonHeaders are the header fields a host adds to every answer.
+// CommonHeaders are in every answer of a host.
 var CommonHeaders = []turn.Header{
 	{Name: "x-content-type-options", Value: "nosniff"},
 	{Name: "referrer-policy", Value: "no-referrer"},
@@ -37,7 +37,6 @@ func JSON(status int, mediaType, cache string, body []byte) *turn.Response {
 	return &turn.Response{Status: status, Header: header, Body: body}
 }
 
-// OK returns a 200 with an Object, which no cache may store.
 func OK(t *turn.Turn, write func(w *jsondoc.Writer)) *turn.Response {
 	return JSON(200, MediaJSON, "no-store", Object(t, write))
 }
@@ -92,11 +91,9 @@ func writeProblem(t *turn.Turn, w *jsondoc.Writer, p *ProblemType, detail string
 	w.Str("request_id", t.RequestID())
 }
 
-// openAPI is the contract of a request that reached no endpoint.
-const openAPI = "/openapi.json"
+const openAPI = "/openapi.json" // the contract of a request that reached no endpoint
 
-// The most bytes of the response to a single fault, and of other responses.
-const maxFault, unlimited = 2048, 1 << 30
+const maxFault, unlimited = 2048, 1 << 30 // bytes of an answer
 
 // Invalid returns the response to an input with faults. For a single one it is short, whatever was
 // sent.
@@ -122,8 +119,8 @@ func Invalid(t *turn.Turn, in *input.Input) *turn.Response {
 	})
 }
 
-// WriteCapped writes at most input.MaxEntries of a list whose length a caller decides. For a longer
-// list, the member <name>_total is its length.
+// WriteCapped writes at most input.MaxEntries of a list. For a longer list, the member <name>_total
+// is its length.
 func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	writeCapped(w, name, entries, unlimited)
 }
@@ -167,8 +164,6 @@ func WriteKit(t *turn.Turn, w *jsondoc.Writer) {
 	w.Close(']')
 }
 
-// StoreFailed returns the response to a write that the store did not take or, after a time-out, may
-// have taken.
 func StoreFailed(t *turn.Turn, failure turn.Failure) *turn.Response {
 	detail := "The store did not take the write: nothing was recorded. Try again later."
 	if failure == turn.Timeout {
@@ -178,8 +173,7 @@ func StoreFailed(t *turn.Turn, failure turn.Failure) *turn.Response {
 	return RetryLater(t, StoreUnavailable, detail, StoreRetry)
 }
 
-// StoreRetry is the Retry-After of a store that has failed, in seconds.
-const StoreRetry = 30
+const StoreRetry = 30 // seconds
 
 func RetryLater(t *turn.Turn, p *ProblemType, detail string, seconds int64) *turn.Response {
 	r := Problem(t, p, detail, nil, nil)
@@ -187,7 +181,7 @@ func RetryLater(t *turn.Turn, p *ProblemType, detail string, seconds int64) *tur
 	return r
 }
 
-// Unfinished returns the response to a turn that the host could not finish.
+// Unfinished is for a turn that the host could not finish.
 func Unfinished(t *turn.Turn) *turn.Response {
 	if t.Failed != nil {
 		return t.Failed
@@ -201,7 +195,7 @@ type Action struct {
 	Href string `json:"href" format:"uri" doc:"Absolute address of the target."`
 }
 
-// WriteActions writes next_actions. pairs alternates relations and paths.
+// WriteActions alternates relations and paths in pairs.
 func WriteActions(t *turn.Turn, w *jsondoc.Writer, pairs ...string) {
 	w.Begin("next_actions", '[')
 	for i := 0; i < len(pairs); i += 2 {
@@ -213,7 +207,7 @@ func WriteActions(t *turn.Turn, w *jsondoc.Writer, pairs ...string) {
 	w.Close(']')
 }
 
-// WriteStatus writes the HTTP status of a fetch, or null without an answer.
+// WriteStatus writes null without an answer.
 func WriteStatus(w *jsondoc.Writer, name string, r *turn.Result) {
 	if r.Failure != turn.None {
 		w.Raw(name, "null")

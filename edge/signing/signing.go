@@ -9,11 +9,11 @@ import (
 	"anteroom/edge/turn"
 )
 
-// KeyState is the state of a host's signing key, compared with the published one.
+// KeyState compares a host's signing key with the published one.
 type KeyState int
 
-// The states of a key. A host signs receipts in the first two, mints unsigned ones in the next two,
-// and refuses them in the last two.
+// A host signs receipts in the first two states, mints unsigned ones in the next two, and refuses
+// them in the last two.
 const (
 	Live        KeyState = iota // the host has the published key
 	Unpublished                 // the host has a key, but no key is published
@@ -61,10 +61,9 @@ var statuses = [...]string{
 	Faulty:      "out of order: the signing key cannot be used" + refused,
 }
 
-// String returns the sentence that tells callers whether receipts are signed.
 func (s KeyState) String() string { return statuses[s] }
 
-// Key returns the public key this host signs with, "" if it does not sign, and the key's state.
+// Key returns the public key that this host signs with, or "" if it does not sign.
 func Key(t *turn.Turn) (string, KeyState) {
 	state := KeyStateOf(&t.Host, t.Snapshot)
 	if state > Unpublished {
@@ -73,7 +72,7 @@ func Key(t *turn.Turn) (string, KeyState) {
 	return t.Host.PublicKey, state
 }
 
-// Sign returns the signature of a text in base64, or "" if signing failed. ok is as in Turn.Do.
+// Sign returns a signature in base64, or "" if signing failed. ok is as in Turn.Do.
 func Sign(t *turn.Turn, text string) (signature string, ok bool) {
 	signed, ok := t.Do(turn.Sign{Message: []byte(text)})
 	if signed.Failure != turn.None || len(signed.Data) != turn.SignatureSize {

@@ -17,10 +17,8 @@ import (
 	"anteroom/edge/jsondoc"
 )
 
-// Format names this layout of a snapshot. Decode refuses any other.
 const Format = "anteroom-snapshot-8"
 
-// Snapshot is the published content that a turn may read.
 type Snapshot struct {
 	Format        string
 	Version       string // hex SHA-256 of the content
@@ -76,10 +74,9 @@ const ContractPrefix = "contract:"
 
 type JSON []byte
 
-// BaseURL returns the address of the canonical host, without a final slash.
+// BaseURL has no final slash.
 func (s *Snapshot) BaseURL() string { return "https://" + s.CanonicalHost }
 
-// Require returns an error if the snapshot lacks one of the documents.
 func (s *Snapshot) Require(ids ...string) error {
 	for _, id := range ids {
 		if len(s.Documents[id]) < len("{}") {
@@ -89,15 +86,13 @@ func (s *Snapshot) Require(ids ...string) error {
 	return nil
 }
 
-// ShortVersion returns the content version as documents and answers show it.
+// ShortVersion is the form in documents and answers.
 func (s *Snapshot) ShortVersion() string { return s.Version[:min(len(s.Version), 12)] }
 
-// Serves reports whether a host name is published.
 func (s *Snapshot) Serves(host string) bool {
 	return host == s.CanonicalHost || slices.Contains(s.PreviewHosts, host)
 }
 
-// Trailer writes the last members of a JSON answer.
 func (s *Snapshot) Trailer(w *jsondoc.Writer, servedFrom string) {
 	w.Str("notice", s.Notice)
 	w.Str("served_from", servedFrom)

@@ -37,7 +37,7 @@ func TestFaults(t *testing.T) {
 		"empty":            {whole, "", "not a JSON object"},
 		"an array":         {whole, "[]", "not a JSON object"},
 		"another format":   {snapshot.Format, "anteroom-snapshot-9", `got format "anteroom-snapshot-9", want ` + snapshot.Format},
-		"an unknown fact":  {`"epoch"`, `"era"`, "fact epoch: missing"},
+		"an unknown fact":  {`"epoch"`, `"era"`, "decode snapshot: fact epoch: missing"},
 		"no document":      {"b\t{", "b{", "document: b{"},
 		"a document twice": {"\nb\t", "\na\t", "duplicate document: a"},
 	} {

@@ -1,6 +1,5 @@
-// Package contract makes what the endpoints take and return: contracts, examples, documents,
-// boards, the lists of the MCP server, JSON Schemas and OpenAPI, and with them the snapshot that
-// the edge reads. Other documents follow from these Answers.
+// Package contract makes contracts, examples, the documents that endpoints return, boards, the
+// lists of the MCP server, JSON Schemas and OpenAPI, and with them the snapshot of the edge.
 package contract
 
 import (
@@ -32,7 +31,6 @@ type Answers struct {
 	sizes    map[string]int          // of the documents that endpoints return, in bytes, by path
 }
 
-// New makes the answers of a site whose placeholders are replaced.
 func New(s *site.Site) (*Answers, error) {
 	g := &Answers{Site: s, Base: s.Service.BaseURL(), types: map[string]reflect.Type{}}
 	var err error
@@ -48,10 +46,9 @@ func New(s *site.Site) (*Answers, error) {
 
 func (g *Answers) URL(path string) string { return g.Base + path }
 
-// Stage returns the newest stage of the public log, or nil.
+// Stage returns the newest stage, or nil.
 func (g *Answers) Stage() *tlog.Stage { return g.Site.Log.Current() }
 
-// Size returns the bytes of the document that a GET of an endpoint returns, or 0.
 func (g *Answers) Size(path string) int { return g.sizes[path] }
 
 func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
@@ -119,7 +116,6 @@ func (f *Family) Add(path string, doc []byte) {
 	f.Files = append(f.Files, output.NewFile(path, doc))
 }
 
-// AddJSON adds an indented JSON document, so that a change is readable as a diff.
 func (f *Family) AddJSON(path string, v any) { f.Add(path, output.Indented(v)) }
 
 // documentTrailer writes the trailer of the canonical host, whose note holds for a copy on another
@@ -130,7 +126,6 @@ func (g *Answers) documentTrailer(w *jsondoc.Writer) {
 	trailer.Trailer(w, trailer.CanonicalHost)
 }
 
-// AddWithTrailer adds a JSON object that ends with the trailer.
 func (f *Family) AddWithTrailer(path string, v any) {
 	w := jsondoc.Writer{Buf: bytes.TrimSuffix(output.Compact(v), []byte("}"))}
 	f.documentTrailer(&w)
@@ -138,10 +133,8 @@ func (f *Family) AddWithTrailer(path string, v any) {
 	f.AddJSON(path, model.JSON(w.Buf))
 }
 
-// Fail records an error. The family goes on, to find others.
 func (f *Family) Fail(format string, args ...any) {
 	f.errors = append(f.errors, fmt.Errorf(format, args...))
 }
 
-// Result returns the files, and the errors joined.
 func (f *Family) Result() ([]output.File, error) { return f.Files, errors.Join(f.errors...) }

@@ -18,7 +18,6 @@ func EndpointPage(route *api.Route) string { return "endpoints/" + route.ID }
 
 func EndpointPath(route *api.Route) string { return "/" + EndpointPage(route) + ".html" }
 
-// GetCommand returns a curl command with the operation's example in its query.
 func (g *Answers) GetCommand(route *api.Route, op *api.Operation) string {
 	return "curl -s " + ShellQuoted(g.URL(route.Path)+exampleQuery(op))
 }
@@ -54,7 +53,6 @@ func exampleQuery(op *api.Operation) string {
 	return "?" + strings.ReplaceAll(strings.Join(parameters, "&"), "%2C", ",")
 }
 
-// SeatParameter returns a seat of a charter as a parameter of a query.
 func SeatParameter(seat *jsondoc.Value) string {
 	return seat.Get("position").Text + "=" + seat.Get("agent_name").Text + ":" + seat.Get("allocation").Text
 }
@@ -129,7 +127,7 @@ func (g *Answers) questStep(step *site.QuestStep) model.QuestStep {
 	return made
 }
 
-// Curl returns a command that posts to an address, up to the body.
+// Curl returns a command without its body.
 func Curl(url string) string {
 	return "curl -s " + url + " -H 'content-type: " + respond.MediaJSON + "'"
 }
@@ -159,7 +157,6 @@ func (g *Answers) answerFile(operation string) string {
 	return route.ID + ".json"
 }
 
-// QuestStepOf returns the number of the step that calls an operation.
 func (g *Answers) QuestStepOf(operation string) int {
 	return 1 + slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == operation })
 }

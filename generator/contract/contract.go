@@ -14,8 +14,8 @@ import (
 	"anteroom/generator/model"
 )
 
-// Contract describes the requests an endpoint accepts and the errors it returns. Fields have the
-// first sentence of their descriptions; OpenAPI and the page about the endpoint have all.
+// Contract has the first sentence of each field's description; OpenAPI and the page about the
+// endpoint have all.
 func (g *Answers) Contract(route *api.Route) model.Contract {
 	contract := model.Contract{
 		Endpoint:   route.ID,
@@ -167,14 +167,13 @@ func operationID(method, path string) string {
 	return id
 }
 
-// Capital returns a word of ASCII letters with a capital at its beginning.
 func Capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 func (g *Answers) Summary(id string) string { return g.Site.Endpoints[id].Summary }
 
 func (g *Answers) Description(id string) string { return g.Site.Endpoints[id].Description }
 
-// FieldMeaning describes an input field or a query parameter, by its dotted name.
+// FieldMeaning takes a dotted name.
 func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	switch name {
 	case api.DryRun.Name:
@@ -189,7 +188,7 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 	return g.Site.Endpoints[op.ID].Fields[name]
 }
 
-// GetTemplate returns the URI template (RFC 6570) of an operation's GET form.
+// GetTemplate returns a URI template (RFC 6570).
 func (g *Answers) GetTemplate(route *api.Route, op *api.Operation) string {
 	var names []string
 	for _, f := range op.Fields {
@@ -205,7 +204,6 @@ func (g *Answers) GetTemplate(route *api.Route, op *api.Operation) string {
 // example.
 func BodyTemplate(op *api.Operation) model.JSON { return buildBody(op, FieldTemplate) }
 
-// ExampleBody is a BodyTemplate with examples instead of placeholders.
 func ExampleBody(op *api.Operation) model.JSON {
 	return buildBody(op, func(f *input.Field) []byte { return []byte(f.Example) })
 }
@@ -230,7 +228,6 @@ func buildBody(op *api.Operation, value func(*input.Field) []byte) model.JSON {
 	return w.Buf
 }
 
-// FieldTemplate returns the placeholder of a field, or its example with the placeholders of items.
 func FieldTemplate(f *input.Field) []byte {
 	if f.Placeholder != "" {
 		return jsondoc.AppendString(nil, f.Placeholder)
@@ -258,7 +255,6 @@ func Writes(route *api.Route) bool {
 	return WriteOperation(route).Writes
 }
 
-// OperationsWith lists the operations of a route that a method chooses from, ReadsFirst.
 func OperationsWith(route *api.Route, method string) (operations []*api.Operation) {
 	for _, op := range ReadsFirst(route) {
 		if slices.Contains(op.Methods, method) {
@@ -268,8 +264,7 @@ func OperationsWith(route *api.Route, method string) (operations []*api.Operatio
 	return operations
 }
 
-// ReadsFirst lists the operations of a route in the order of the documentation. The route table has
-// the order in which the edge tries them.
+// ReadsFirst has the order of the documentation, the route table the one in which the edge tries.
 func ReadsFirst(route *api.Route) (operations []*api.Operation) {
 	for _, writes := range []bool{false, true} {
 		for _, op := range route.Operations {
@@ -281,13 +276,11 @@ func ReadsFirst(route *api.Route) (operations []*api.Operation) {
 	return operations
 }
 
-// ProblemURL returns the type of a problem: the address of the page about it.
 func (g *Answers) ProblemURL(p *respond.ProblemType) string { return g.URL(p.Path()) }
 
 // ExtensionMembers are the extra members (RFC 9457, section 3.2) of problem types.
 var ExtensionMembers = map[*respond.ProblemType]reflect.Type{respond.SignalFailed: reflect.TypeFor[signal.Failure]()}
 
-// ProblemsOf lists the problems that the operations may return, in the order of the documentation.
 func ProblemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) {
 	statuses := []int{400, 405, 414, 421}
 	known := []*respond.ProblemType{respond.Internal}
@@ -317,7 +310,6 @@ func ProblemsOf(operations ...*api.Operation) (problems []*respond.ProblemType) 
 	return problems
 }
 
-// Route returns the route with this ID, and panics without one.
 func Route(id string) *api.Route {
 	for _, route := range api.Routes {
 		if route.ID == id {

@@ -59,8 +59,7 @@ func (g *Answers) addToSnapshot(id string, v any) {
 	g.types[id] = reflect.TypeOf(v)
 }
 
-// AnswerTypes returns the types of an operation's answers, without the trailer: none for an empty
-// answer and for JSON-RPC.
+// AnswerTypes returns no type for an empty answer and for JSON-RPC.
 func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
 	if op.Document != nil {
 		return []reflect.Type{g.types[op.Document.ID]}
@@ -71,7 +70,6 @@ func (g *Answers) AnswerTypes(op *api.Operation) (types []reflect.Type) {
 	return types
 }
 
-// answers has a zero value of each answer that a handler writes.
 var answers = map[string][]any{
 	"fileCharter":             {org.Answer{}},
 	"registerAgent":           {waitlist.Answer{}},
@@ -214,7 +212,6 @@ func verification(board *site.Scoreboard) object {
 	return numbers
 }
 
-// Roster returns the newest hand verification: the answer of GET /api/roster, and scoreboard.json.
 func (g *Answers) Roster() model.Roster {
 	roster := g.Site.Current().Roster
 	roster.PilotWaitlist.YourPosition = roster.PilotWaitlist.VerifiedConversions + 1
@@ -270,7 +267,7 @@ func (g *Answers) fileCall(route *api.Route) model.FileCall {
 	return call
 }
 
-// WriteOperation returns the operation of a route that writes, or an empty one.
+// WriteOperation returns an empty operation if none writes.
 func WriteOperation(route *api.Route) *api.Operation {
 	for _, op := range route.Operations {
 		if op.Writes {

@@ -56,8 +56,8 @@ func (g *Answers) rehearse() error {
 	return nil
 }
 
-// example makes the example of an operation. The example of a required object is what the writing
-// operation of the route returns: the receipt to verify is a minted one.
+// example takes as a required object the answer of the route's writing operation: the receipt to
+// verify is a minted one.
 func (r *rehearsal) example(route *api.Route, op *api.Operation) error {
 	filled := *op
 	filled.Fields = slices.Clone(op.Fields)

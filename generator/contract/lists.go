@@ -11,7 +11,6 @@ import (
 	"anteroom/generator/site"
 )
 
-// Lists makes the lists that grow, with their schemas, and the boards.
 func Lists(a *Answers) ([]output.File, error) {
 	f := Family{Answers: a}
 	f.list(output.JobsPath, output.JobsSchemaPath, "job", &a.Site.Jobs)

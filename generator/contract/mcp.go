@@ -96,8 +96,7 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 	}
 }
 
-// ToolInput returns the schema of a tool's arguments: the fields of its operation, without the one
-// that the tool omits. It has what a model needs to fill them in; the endpoint checks the rest.
+// ToolInput has what a model needs to fill in the arguments; the endpoint checks the rest.
 func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 	arguments, required := object{}, []string{}
 	for i := range op.Fields {
@@ -171,8 +170,7 @@ var described = []string{
 	"observed_attention", "result",
 }
 
-// toolOutput returns the schema of a tool's structured content: the types of its members and, for
-// the scoreboard, whose counts must all be there, the required ones.
+// toolOutput requires members of the scoreboard alone, whose counts must all be there.
 func (g *Answers) toolOutput(op *api.Operation) object {
 	schema := g.toolAnswer(op)
 	if op.Document != nil && op.Document.Check != nil {
@@ -216,7 +214,6 @@ func withoutOmitted(v *jsondoc.Value) any {
 	return model.JSON(v.Raw)
 }
 
-// ContractMembers returns the names of a contract's members.
 func ContractMembers() (names []string) {
 	for f := range reflect.TypeFor[model.Contract]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

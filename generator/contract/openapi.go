@@ -15,8 +15,7 @@ import (
 	"anteroom/generator/site"
 )
 
-// openAPIVersion is the newest version of OpenAPI that common tools read.
-const openAPIVersion = "3.1.1"
+const openAPIVersion = "3.1.1" // the newest that common tools read
 
 // linedLevels puts each operation and component on a line. Indented, the text is more than half as
 // long again.

@@ -23,7 +23,7 @@ type schemas struct {
 	enclosing  []reflect.Type          // inline structs being written; a nested copy is any object
 }
 
-// Inline returns the schema of a type without references and with all descriptions.
+// Inline returns a schema without references and with all descriptions.
 func Inline(t reflect.Type) object {
 	s := schemas{inline: true}
 	return s.ofType(t)
@@ -236,8 +236,7 @@ const (
 	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
 )
 
-// inputSchema returns the schema of a field in a JSON body. prefix is the dotted name of the field
-// around it, with a dot at its end.
+// inputSchema takes as prefix the dotted name of the field around this one, with a dot at its end.
 func (g *Answers) inputSchema(op *api.Operation, f *input.Field, prefix string) object {
 	schema := object{{"type", jsonType(f.Type)}, {"description", g.FieldMeaning(op, prefix+f.Name)}}
 	switch f.Type {

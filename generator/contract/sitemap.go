@@ -12,7 +12,6 @@ type SitemapEntry struct {
 	LastMod string `xml:"lastmod,omitempty"`
 }
 
-// SitemapEntries lists the documents for search engines to index, with the dates of the content.
 func (g *Answers) SitemapEntries() (entries []SitemapEntry) {
 	for i := range g.Site.Pages {
 		p := &g.Site.Pages[i]
@@ -32,8 +31,7 @@ func (g *Answers) SitemapEntries() (entries []SitemapEntry) {
 	)
 }
 
-// Changed returns the day on which a page last changed: its text, or the numbers and entries it
-// shows.
+// Changed returns the day on which a page's text, or a number or entry it shows, last changed.
 func (g *Answers) Changed(p *site.Page) string {
 	shows := map[string]string{
 		"index":      g.Site.Current().AsOf,

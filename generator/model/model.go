@@ -35,7 +35,6 @@ const ExampleTime = "2026-01-15T12:00:00Z"
 
 type JSON []byte
 
-// MarshalJSON implements json.Marshaler.
 func (j JSON) MarshalJSON() ([]byte, error) { return j, nil }
 
 // Trailer are the members that every JSON answer under /api/ ends with.
@@ -53,7 +52,6 @@ type LiveEndpoint struct {
 	Writes bool   `json:"writes" doc:"Whether it can store, send or sign something, and so counts for the limit of writes."`
 }
 
-// Presence is the answer of GET /api/presence.
 type Presence struct {
 	Status        string           `json:"status" is:"text" enum:"online,away,offline" doc:"The status that the operator set by hand."`
 	StatusDot     string           `json:"status_dot" enum:"green,amber,grey" doc:"The status as a colour: online green, away amber, offline grey."`
@@ -70,7 +68,6 @@ type NotBuilt struct {
 	Note string `json:"note" is:"text" doc:"Remark on its absence."`
 }
 
-// Quest is the answer of GET /api/quest.
 type Quest struct {
 	Quest          string           `json:"quest" doc:"Name of the quest."`
 	Version        string           `json:"version" doc:"Version of the quest."`
@@ -97,7 +94,6 @@ type QuestCompletion struct {
 	Persist    string   `json:"persist" is:"text" doc:"Data to keep, and the reason."`
 }
 
-// AUP is the answer of GET /api/aup.
 type AUP struct {
 	Version       string       `json:"version" yaml:"version,omitempty" is:"line" max:"20" doc:"Version of the policy. It changes with the rules."`
 	Policy        string       `json:"policy" is:"text" doc:"The policy in one paragraph."`
@@ -118,8 +114,7 @@ type Prohibited struct {
 	} `json:"-" yaml:"examples"`
 }
 
-// Roster is the answer of GET /api/roster, the scoreboard. scoreboard.json is the same
-// without the members that the edge adds.
+// Roster is the scoreboard. scoreboard.json lacks the members that the edge adds.
 type Roster struct {
 	Board             string            `json:"board" is:"text" doc:"Name of the board."`
 	AsOf              string            `json:"as_of" is:"date" doc:"Date of the last hand verification."`
@@ -140,7 +135,6 @@ type Roster struct {
 	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
 }
 
-// Correction explains a number that is less than on the previous board, or lost records.
 type Correction struct {
 	Number string `json:"number" is:"text" doc:"The number, as a path of member names."`
 	Was    int    `json:"was" is:"count" doc:"Value on the previous board."`
@@ -182,7 +176,7 @@ type FileCall struct {
 	Get    string `json:"get,omitempty" doc:"URI template (RFC 6570) of the GET form, if any."`
 }
 
-// Suggestions counts suggestions. Shipped is never more than the sum of the other two.
+// Suggestions have a Shipped of at most the sum of the other two.
 type Suggestions struct {
 	ReceivedExternal     int      `json:"received_external" is:"count" doc:"Suggestions answered with filed true, of every kind (also SECURITY: and PIN:), except the operator's own tests."`
 	OriginatedInternally int      `json:"originated_internally" is:"count" doc:"Suggestions by the operator."`
@@ -218,8 +212,7 @@ type Update struct {
 	OneAmbiguousRead string `json:"one_ambiguous_read" is:"text" blank:"true" doc:"An ambiguous observation, which is not counted."`
 }
 
-// Contract is the machine-readable contract of an endpoint, the answer of GET /api/waitlist without
-// parameters and a member of every 405.
+// Contract is the answer of GET /api/waitlist without parameters, and a member of every 405.
 type Contract struct {
 	Endpoint   string              `json:"endpoint"`
 	Path       string              `json:"path"`
@@ -286,7 +279,6 @@ type AskedContract struct {
 	Fields  []ContractField `json:"fields"`
 }
 
-// OrgRules is the answer of GET /api/org without a charter's parameters.
 type OrgRules struct {
 	Intro             string `json:"intro" doc:"Introduction to the draft."`
 	Rules             Rules  `json:"rules" doc:"The rules of the draft."`
@@ -311,7 +303,6 @@ type Position struct {
 	What     string `json:"what" doc:"Description."`
 }
 
-// ReceiptSpec is the answer of GET /api/receipt.
 type ReceiptSpec struct {
 	ReceiptSpec      string       `json:"receipt_spec" doc:"Identifier of the receipt format."`
 	Algorithm        string       `json:"algorithm" doc:"Signature algorithm."`
@@ -336,7 +327,6 @@ type RetiredKey struct {
 	Revoked     string `json:"revoked,omitempty" yaml:"revoked,omitempty" is:"line" max:"200" doc:"Reason for revocation; absent if the key is not revoked."`
 }
 
-// BusinessDays is the answer of GET /api/business-days without a computation's parameters.
 type BusinessDays struct {
 	Range       DateRange    `json:"range" doc:"The dates that are supported, both included."`
 	Calendars   []Calendar   `json:"calendars" doc:"Calendars. In all of them Saturdays and Sundays are not business days."`
@@ -364,7 +354,7 @@ type Calendar struct {
 //go:embed calendars.json
 var calendars []byte
 
-// Calendars are the calendars of package bizday, in its order.
+// Calendars has the order of package bizday.
 func Calendars() (all []Calendar) {
 	if err := json.Unmarshal(calendars, &all); err != nil {
 		panic("read calendars.json: " + err.Error())
@@ -410,7 +400,6 @@ type ManifestEndpoint struct {
 	What    string   `json:"what"`
 }
 
-// Limits are the limits of requests and of seats, and the seconds for which an answer is shared.
 type Limits struct {
 	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
@@ -472,7 +461,7 @@ type Versions struct {
 	MCPServer                string `json:"mcp_server"`
 }
 
-// Problem is the body of every error (RFC 9457).
+// Problem is an error (RFC 9457).
 type Problem struct {
 	Type          string         `json:"type" format:"uri" doc:"Problem type: the address of the page about it."`
 	Title         string         `json:"title"`
@@ -529,7 +518,7 @@ type MCPClient struct {
 	TOML    string `json:"toml,omitempty"`
 }
 
-// MCPTool is one tool of the MCP server, as tools/list has it but for the schemas.
+// MCPTool is as in tools/list but for the schemas.
 type MCPTool struct {
 	Name        string   `json:"name"`
 	Title       string   `json:"title"`

@@ -22,7 +22,6 @@ const (
 		"Check what matters against the authority."
 )
 
-// UnknownCalendar is the fault code of a calendar that does not exist.
 const UnknownCalendar = "unknown_calendar"
 
 // The most holidays that an answer lists: of all its computations, and as skipped by one.
@@ -60,13 +59,11 @@ var requests = input.Field{
 	Example: `[{"op":"is","calendar":"de","date":"2026-12-25"},{"op":"next","calendar":"de","date":"2026-12-25"}]`,
 }
 
-// MaxYears is the most years of calendars that the computations of one request may read: as many as
-// a single one can.
+// MaxYears is the most years of calendars that one request may read: those of a single computation.
 var MaxYears = (LastYear - FirstYear + 1) * len(calendars)
 
 func ChosenBatch(in *input.Input) bool { return in.Has(requests.Name) }
 
-// Chosen reports whether a query names a field of a computation.
 func Chosen(in *input.Input) bool {
 	return slices.ContainsFunc(Fields, func(f input.Field) bool { return in.Has(f.Name) })
 }
@@ -97,7 +94,6 @@ type BatchAnswer struct {
 	Basis   `flat:"true"`
 }
 
-// Basis holds the members of an answer after its results.
 type Basis struct {
 	DataVersion   string   `json:"data_version" format:"date" doc:"Version of the closed days, a date. It changes only with a closed day or its name."`
 	Caveat        string   `json:"caveat" doc:"The limits of the data."`

@@ -16,11 +16,10 @@ const (
 
 func dayOfWeek(day int) int { return (day + 3) % 7 } // 1970-01-01 was a Thursday
 
-// closing is a weekday on which a calendar is closed, and why.
 type closing struct {
 	day      int
-	calendar int // index in calendars
-	name     string
+	calendar int    // index in calendars
+	name     string // why it is closed
 }
 
 // book holds the closings of the calendars of one computation. It makes the years it needs, in
@@ -237,7 +236,6 @@ func (b *book) add(day, n int) (result int, ok bool) {
 	return day, true
 }
 
-// IDs returns the identifiers of the calendars, in the order of the documentation.
 func IDs() (ids []string) {
 	for i := range calendars {
 		ids = append(ids, calendars[i].id)

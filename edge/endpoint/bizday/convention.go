@@ -2,15 +2,14 @@ package bizday
 
 import "anteroom/edge/civil"
 
-// Convention chooses the business day that replaces another day.
 type Convention struct {
 	Name string
 	FpML string // its code in FpML's businessDayConventionScheme, or ""
 	What string
 }
 
-// Conventions lists the business day conventions. The first is the default. FpML's NEAREST differs
-// from nearest: it goes by the weekday, back from each but Sunday and Monday.
+// The first of Conventions is the default. FpML's NEAREST differs from nearest: it goes by the
+// weekday, back from each but Sunday and Monday.
 var Conventions = []Convention{
 	{"following", "FOLLOWING", "The next business day."},
 	{"modified-following", "MODFOLLOWING", "As following, unless that is in the next month: then as preceding."},
@@ -62,7 +61,6 @@ func month(day int) int {
 
 func Range() (first, last string) { return civil.FormatDate(firstDay), civil.FormatDate(lastDay) }
 
-// Texts about the arithmetic, for the contract.
 const (
 	Counting = "The earlier date counts if it is a business day, the later never; " +
 		"inclusive counts both, as NETWORKDAYS does. " +

@@ -45,7 +45,7 @@ WHERE written_at NOT BETWEEN excluded.written_at - ` + strconv.Itoa(KeepSeconds-
 
 func IsPath(path string) bool { return path == Live || path == Ready }
 
-// Answer responds to a request to Live or Ready. keyOK is signing.KeyState.OK.
+// Answer takes signing.KeyState.OK as keyOK.
 func Answer(t *turn.Turn, path string, keyOK bool) *turn.Response {
 	method := t.Request.Method
 	if method != "GET" && method != "HEAD" {

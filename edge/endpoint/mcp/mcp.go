@@ -20,7 +20,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Server responds to messages from one snapshot. No request changes it.
 type Server struct {
 	snapshot *snapshot.Snapshot
 	api      *api.API
@@ -33,7 +32,6 @@ type call struct {
 	fault     *failure
 }
 
-// Load returns the state that all requests share, or an error if the snapshot lacks a document.
 func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	needed := []string{api.MCPServer, api.MCPTools, api.MCPPrompts}
 	for i := range api.Prompts {
@@ -42,7 +40,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	return &Server{s, a}, s.Require(needed...)
 }
 
-// Handle responds to a POST. The body of an answer that is not 2xx is a JSON-RPC error.
+// Handle makes the body of every answer that is not 2xx a JSON-RPC error.
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {
@@ -114,7 +112,6 @@ func room(messages []message) int {
 	return room
 }
 
-// Unfinished returns the response to a POST that the host could not finish.
 func Unfinished() *turn.Response {
 	return refuse(500, nil, &failure{
 		Code:    protocol.InternalError,
@@ -122,7 +119,6 @@ func Unfinished() *turn.Response {
 	})
 }
 
-// Refused returns a refusal as the response to a POST.
 func Refused(r *api.Refusal) *turn.Response {
 	return refuse(r.Problem.Status, nil, notValid(r.Detail))
 }
@@ -282,7 +278,7 @@ func (s *Server) answer(t *turn.Turn, a *answers, m *message) (ok bool) {
 	return true
 }
 
-// list responds to a list, which has one page. A cursor of "" asks for it.
+// list has one page. A cursor of "" asks for it.
 func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 	switch cursor := m.Params.Get("cursor"); {
 	case cursor.Kind == jsondoc.Absent, cursor.Kind == jsondoc.Null:
@@ -386,9 +382,8 @@ func parsed(v jsondoc.Value, want jsondoc.Kind) jsondoc.Value {
 	return v
 }
 
-// called responds to a tools/call with the whole answer of its operation, as a text and as
-// structured content: Claude Code, Codex and Copilot CLI show a model the structured content alone,
-// Claude Desktop and LangChain the text alone.
+// called writes the whole answer twice: Claude Code, Codex and Copilot CLI show a model the
+// structured content alone, Claude Desktop and LangChain the text alone.
 //
 // A refusal is a result with isError, so that a model sees it. It has no structured content, since
 // the output schema describes none.

@@ -13,16 +13,13 @@ import (
 )
 
 // The stateless revision (2026-07-28) has no handshake. Each request has its revision and the
-// client's capabilities in params._meta, and header fields for proxies. The endpoint serves the
-// older revisions too.
+// client's capabilities in params._meta, and header fields for proxies.
 
-// Error codes of the stateless revision.
 const (
 	headerMismatch     = -32020
 	unsupportedVersion = -32022
 )
 
-// Keys of params._meta.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"

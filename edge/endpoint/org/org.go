@@ -28,8 +28,7 @@ const (
 	DuplicatePosition = "duplicate_position"
 )
 
-// SeatForm is the form of a seat in a query, where each position is a parameter. The last colon
-// separates name and allocation.
+// SeatForm is the form of a seat in a query, where each position is a parameter.
 const SeatForm = "<agent_name>:<allocation>"
 
 // Positions lists the positions in canonical order. A roster has each exactly once.

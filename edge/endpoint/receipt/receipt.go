@@ -24,7 +24,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Members of the document that describes the format of a receipt.
 const (
 	Spec      = "souvenir_visit_v0.2"
 	Algorithm = "Ed25519 (RFC 8032) over the UTF-8 bytes of canonical"
@@ -37,7 +36,7 @@ const (
 	NotePrefix   = "PRIVATE+KEY+"     // signs the public log (C2SP signed-note)
 )
 
-// SecretPrefixes lists the first characters of secret keys, which no document contains.
+// SecretPrefixes are in no document.
 var SecretPrefixes = []string{SecretPrefix, NotePrefix}
 
 const (
@@ -91,7 +90,6 @@ type Verdict struct {
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names other than verify."`
 }
 
-// WriteKey writes the members of the receipt format that depend on the host's key.
 func WriteKey(t *turn.Turn, w *jsondoc.Writer) {
 	key, state := signing.Key(t)
 	w.Str("public_key_b64", key)
@@ -99,7 +97,6 @@ func WriteKey(t *turn.Turn, w *jsondoc.Writer) {
 	w.Str("signing_status", state.String())
 }
 
-// Mint makes a receipt and stores nothing.
 func Mint(t *turn.Turn, in *input.Input) *turn.Response {
 	name, email, text := in.Text(&agentName), in.Text(&ownerEmail), in.Text(&note)
 	if in.Has("receipt_spec", "canonical", "payload_sha256", "signature") {
@@ -158,7 +155,6 @@ func unsigned(t *turn.Turn, why string) *turn.Response {
 	return respond.Problem(t, respond.Internal, "The receipt could not be signed, and was not issued. "+why, nil, nil)
 }
 
-// Verify checks a receipt against the published keys, and stores nothing.
 func Verify(t *turn.Turn, in *input.Input) *turn.Response {
 	sent := in.Member(verify.Name)
 	switch sent.Kind {
@@ -209,8 +205,7 @@ func otherThan(sent *jsondoc.Value) string {
 	return ""
 }
 
-// MaxAhead bounds the time of a receipt to so many seconds in the future.
-const MaxAhead = 5 * 60
+const MaxAhead = 5 * 60 // seconds that a receipt's time may be in the future
 
 func refuses(k *snapshot.Key, issuedAt string, now int64) string {
 	day := issuedAt[:min(len(issuedAt), len("2026-11-20"))]
@@ -400,7 +395,6 @@ func (c *checks) checkSignature(t *turn.Turn, canonical string) (check *turn.Ver
 	return check
 }
 
-// Members of a mint's answer that the signature does not cover.
 var (
 	checked = []string{
 		"canonical", "payload_sha256", "action", "canonicalization", "public_key_b64", "signature", "signed",

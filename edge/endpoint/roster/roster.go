@@ -9,7 +9,6 @@ import (
 	"anteroom/edge/turn"
 )
 
-// Check returns a 500 if more suggestions have shipped than were received and originated.
 func Check(t *turn.Turn) *turn.Response {
 	s := t.Snapshot
 	if s.Shipped <= s.ReceivedExternal+s.OriginatedInternally {
@@ -20,8 +19,7 @@ func Check(t *turn.Turn) *turn.Response {
 	return respond.Problem(t, respond.InconsistentCounts, detail, nil, nil)
 }
 
-// WriteAge writes the members that depend on the time: counts_age_days is in whole UTC days, never
-// negative.
+// WriteAge writes counts_age_days in whole UTC days, never negative.
 func WriteAge(t *turn.Turn, w *jsondoc.Writer) {
 	day, _ := civil.ParseDate(t.Snapshot.AsOf)
 	w.Str("served_at", civil.FormatTime(t.Now))

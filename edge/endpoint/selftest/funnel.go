@@ -27,15 +27,13 @@ type Step struct {
 	Millis  int    `json:"ms" doc:"Milliseconds that the call took."`
 }
 
-// step is a call, and the status of its answer. A 204 has no body, another answer is a JSON object.
 type step struct {
 	method, path string
-	status       int
+	status       int // that is wanted: 204 without a body, or another with a JSON object
 }
 
-// plan returns a call for each live endpoint but this one: a GET, which an endpoint without a read
-// refuses. A read of the signal needs a fetch, so it gets an OPTIONS. There are fewer endpoints
-// than turn.MaxEffects.
+// plan calls each live endpoint but this one, fewer than turn.MaxEffects. A read of the signal
+// needs a fetch, so it gets an OPTIONS.
 func plan(t *turn.Turn) (steps []step) {
 	live, _ := jsondoc.Parse(t.Snapshot.Documents["endpoints"])
 	for i := range live.Items {

@@ -32,7 +32,6 @@ var (
 	Fields = []input.Field{suite}
 )
 
-// Run runs a suite, by default the funnel.
 func Run(t *turn.Turn, in *input.Input) *turn.Response {
 	name := in.Choice(&suite)
 	if t.Request.Get(Header) != "" {

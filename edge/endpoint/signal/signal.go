@@ -40,7 +40,6 @@ var (
 
 func Chosen(in *input.Input) bool { return in.Sent(&fire) }
 
-// Report is the response to a request that does not fire, or may not on this host.
 type Report struct {
 	Signal        string   `json:"signal" enum:"ready,blocked" doc:"ready if the key file of the serving host verifies, otherwise blocked."`
 	Detail        string   `json:"detail" doc:"Status in words."`
@@ -51,7 +50,6 @@ type Report struct {
 	IgnoredFields []string `json:"ignored_fields,omitempty" total:"true" doc:"Sent names that are not fields."`
 }
 
-// Fired is the response to a firing that at least one endpoint accepted.
 type Fired struct {
 	Signal        string `json:"signal" enum:"fired" doc:"At least one endpoint accepted the addresses. Accepted is not indexed."`
 	Detail        string `json:"detail" doc:"Status in words."`
@@ -59,7 +57,7 @@ type Fired struct {
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
-// Failure holds the members of the problem of a firing without a submission.
+// Failure has the members of a problem.
 type Failure struct {
 	Signal  string `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
 	Outcome `flat:"true"`
@@ -81,7 +79,6 @@ type Submission struct {
 	Detail   string `json:"detail" doc:"Meaning of the status in the protocol."`
 }
 
-// Read reports whether the key file verifies, and what a firing would submit.
 func Read(t *turn.Turn, _ *input.Input) *turn.Response {
 	fault, ok := checkKey(t)
 	if !ok {
@@ -90,8 +87,7 @@ func Read(t *turn.Turn, _ *input.Input) *turn.Response {
 	return respond.OK(t, func(w *jsondoc.Writer) { writeReport(t, w, fault) })
 }
 
-// Fire submits the addresses of the sitemap, or returns the outcome of an earlier run whose pause
-// is not over.
+// Fire submits the sitemap, or returns the outcome of an earlier run whose pause is not over.
 func Fire(t *turn.Turn, in *input.Input) *turn.Response {
 	in.Choice(&fire)
 	if in.Total > 0 {

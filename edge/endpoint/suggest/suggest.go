@@ -154,8 +154,7 @@ func kindOf(text string) string {
 	return "suggestion"
 }
 
-// message returns the mail to the operator. The agent's words are quoted in its text, and in no
-// header field.
+// message quotes the agent's words in its text, and in no header field.
 func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Message {
 	with := " characters, with contact"
 	if address == "" {
@@ -184,5 +183,5 @@ func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Mess
 	return turn.Message{ID: id, List: turn.Suggestions, Subject: subject, Text: mail}
 }
 
-// Subject returns the beginning of the subject of a suggestion's mail.
+// Subject returns the beginning of a mail's subject.
 func Subject(service, kind, id string) string { return "[" + service + "] " + kind + " " + id[:8] }
