@@ -59,7 +59,7 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		Service:       service.Name,
 		CanonicalHost: service.CanonicalHost,
 		ApexHost:      service.ApexHost,
-		PreviewHosts:  append([]string{}, service.PreviewHosts...),
+		PreviewHosts:  service.PreviewHosts,
 		Epoch:         service.Epoch,
 		ToolPrefix:    service.ToolPrefix,
 		Notice:        service.Notice,
@@ -70,8 +70,7 @@ func (g *Answers) newSnapshot() (*snapshot.Snapshot, error) {
 		RelayTo:       service.Relay.To,
 		RelayBounces:  cmp.Or(service.Relay.Bounces, service.Relay.To),
 		IndexNowKey:   service.IndexNow.Key,
-		IndexNowURLs:  append([]string{}, service.IndexNow.Upstreams...),
-		Sitemap:       []string{},
+		IndexNowURLs:  service.IndexNow.Upstreams,
 
 		WritesPerMinute: int64(service.Limits.WritesPerMinute),
 		PromiseDays:     int64(service.Limits.PromiseDays),

@@ -240,23 +240,16 @@ func orgSlotsLeft(s *site.Scoreboard) int {
 func (g *Answers) convert(waitlist *api.Route) model.Convert {
 	op := WriteOperation(waitlist)
 	least := *op
-	least.Fields = nil
-	for _, f := range op.Fields {
-		if len(op.AnyOf) > 0 && f.Name == op.AnyOf[0] {
-			least.Fields = append(least.Fields, f)
-		}
-	}
-	convert := model.Convert{
+	least.Fields = op.Fields[:1] // the first of AnyOf
+	name, url := op.AnyOf[0], g.URL(waitlist.Path)
+	return model.Convert{
 		Methods:           op.Methods,
-		URL:               g.URL(waitlist.Path),
+		URL:               url,
 		Minimum:           "one of " + strings.Join(op.AnyOf, ", "),
+		Get:               url + "?" + name + "={" + name + "}",
 		PostBody:          BodyTemplate(&least),
 		ReadTheTermsFirst: g.URL(Route("aup").Path),
 	}
-	if len(least.Fields) == 1 {
-		convert.Get = convert.URL + "?" + least.Fields[0].Name + "={" + least.Fields[0].Name + "}"
-	}
-	return convert
 }
 
 func (g *Answers) fileCall(route *api.Route) model.FileCall {

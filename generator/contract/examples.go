@@ -31,13 +31,11 @@ type rehearsal struct {
 }
 
 func (g *Answers) rehearse() error {
-	at, err := time.Parse(time.RFC3339, model.ExampleTime)
-	if err != nil {
-		return fmt.Errorf("the time of the examples: %w", err)
-	}
+	at, _ := time.Parse(time.RFC3339, model.ExampleTime)
 	r := &rehearsal{Answers: g, snapshot: *g.Snapshot, now: at.Unix()}
-	r.snapshot.AsOf, _, _ = strings.Cut(model.ExampleTime, "T")
+	r.snapshot.AsOf = at.Format(time.DateOnly)
 	r.snapshot.Sitemap = r.snapshot.Sitemap[:1]
+	var err error
 	if r.edge, err = api.Load(&r.snapshot); err != nil {
 		return fmt.Errorf("examples: %w", err)
 	}

@@ -45,9 +45,8 @@ func (g *Answers) mcp() error {
 			}
 		}
 		tools = append(tools, tool)
-		isSchema := func(m output.Member) bool { return strings.HasSuffix(m.Name, "Schema") }
 		names = append(names, g.ToolName(&api.Tools[i]))
-		summaries = append(summaries, slices.DeleteFunc(slices.Clone(tool), isSchema))
+		summaries = append(summaries, without(slices.Clone(tool), "inputSchema", "outputSchema"))
 	}
 	g.addToSnapshot(api.MCPTools, object{{"tools", tools}})
 	if n, most := len(g.Snapshot.Documents[api.MCPTools]), MaxTools-maxEnvelope; n > most {
@@ -224,6 +223,10 @@ func ContractMembers() (names []string) {
 
 func only(schema object, keywords ...string) object {
 	return slices.DeleteFunc(schema, func(m output.Member) bool { return !slices.Contains(keywords, m.Name) })
+}
+
+func without(schema object, keywords ...string) object {
+	return slices.DeleteFunc(schema, func(m output.Member) bool { return slices.Contains(keywords, m.Name) })
 }
 
 func (g *Answers) promptEntry(p *api.Prompt) object {

@@ -27,7 +27,7 @@ const linedLevels = 3
 // method and a path are described together.
 func OpenAPI(a *Answers) ([]output.File, error) {
 	service := &a.Site.Service
-	d := description{Family: Family{Answers: a}, schemas: &schemas{types: map[string]reflect.Type{}}}
+	d := description{Family: Family{Answers: a}, schemas: &schemas{}}
 	tags, paths := []object{}, object{}
 	for _, route := range api.Routes {
 		if !slices.ContainsFunc(tags, func(tag object) bool { return tag.Get("name") == route.Tag }) {
@@ -136,8 +136,8 @@ func (d *description) operation(route *api.Route, method string) object {
 		{"operationId", operationID(method, route.Path)},
 		{"summary", strings.Join(summaries, " ")},
 		{"description", strings.Join(texts, "\n\n")},
+		{"x-operations", ids},
 	}
-	described.Set("x-operations", ids)
 	operations = slices.DeleteFunc(operations, writesByQuery)
 	if parameters := d.parameters(operations, method); len(parameters) > 0 {
 		described.Set("parameters", parameters)
@@ -305,31 +305,31 @@ func (d *description) component(name string, shape object) object {
 }
 
 func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
-	fromEdge := map[string]bool{}
+	var fromEdge []string
 	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		fromEdge[name] = f.Tag.Get("from") == "edge"
+		if f.Tag.Get("from") == "edge" {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			fromEdge = append(fromEdge, name)
+		}
 	}
-	half := func(edge bool) object {
-		other := func(name string) bool { return fromEdge[name] != edge }
-		otherMember := func(m output.Member) bool { return other(m.Name) }
-		half := slices.Clone(shape)
-		half.Set("properties", slices.DeleteFunc(slices.Clone(shape.Object("properties")), otherMember))
-		half.Set("required", slices.DeleteFunc(slices.Clone(shape.Texts("required")), other))
-		return half
-	}
-	return half(false), half(true)
+	isAdded := func(name string) bool { return slices.Contains(fromEdge, name) }
+	properties := shape.Object("properties")
+	added = slices.Clone(shape)
+	added.Set("properties", only(slices.Clone(properties), fromEdge...))
+	added.Set("required", fromEdge)
+	shape.Set("properties", without(properties, fromEdge...))
+	shape.Set("required", slices.DeleteFunc(shape.Texts("required"), isAdded))
+	return shape, added
 }
 
 func (d *description) list(name, path string, l *site.List) object {
 	shape := entrySchema(l)
 	entry := shape.Get("title").(string)
-	isWords := func(m output.Member) bool { return m.Name == "title" || m.Name == "description" }
 	properties := shape.Object("properties")
 	for i := range properties {
-		properties[i].Value = slices.DeleteFunc(properties[i].Value.(object), isWords)
+		properties[i].Value = without(properties[i].Value.(object), "title", "description")
 	}
-	shape = slices.DeleteFunc(shape, isWords)
+	shape = without(shape, "title", "description")
 	shape.Set("description", "The members are described in "+path+".")
 	d.component(entry, shape)
 	return d.component(name, listSchema(l, "#/components/schemas/"+entry))

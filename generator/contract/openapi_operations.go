@@ -45,7 +45,7 @@ func (d *description) parameter(op *api.Operation, f *input.Field, required bool
 	case input.Switch:
 		shape = object{{"type", "string"}, {"enum", f.Values}}
 	}
-	shape = slices.DeleteFunc(shape, func(m output.Member) bool { return m.Name == "description" })
+	shape = without(shape, "description")
 	in := "query"
 	if name == api.Key.Name {
 		in, shape = "header", object{{"type", "string"}, {"pattern", keyPattern()}}
@@ -213,17 +213,17 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 	var required []string
 	switch p.Status {
 	case 400:
-		headers, required = append(headers, "RateLimit-Policy", "RateLimit"), []string{"errors", "contract"}
+		required = []string{"errors", "contract"}
 	case 405:
 		headers, required = append(headers, "Allow"), []string{"contract"}
-	case 413, 414, 415, 425:
+	case 413, 414, 415, 425, 429:
 		required = []string{"errors"}
-	case 429:
-		headers, required = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit"), []string{"errors"}
-	case 500, 502:
+	}
+	if p.Status == 429 || p.Status == 503 {
+		headers = append(headers, "Retry-After")
+	}
+	if slices.Contains([]int{400, 429, 500, 502, 503}, p.Status) {
 		headers = append(headers, "RateLimit-Policy", "RateLimit")
-	case 503:
-		headers = append(headers, "Retry-After", "RateLimit-Policy", "RateLimit")
 	}
 	shape := refTo[model.Problem](d)
 	if required != nil {
@@ -235,7 +235,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 	}
 	content := object{{"schema", shape}}
 	if p == respond.TooManyWrites { // all problems have the same form
-		content.Set("example", d.problemExample(p, api.RateLimited))
+		content.Set("example", d.problemExample())
 	}
 	d.responses.Set(name, d.response(strings.Join(texts, " "), respond.MediaProblem, content, headers...))
 	return ref
@@ -246,7 +246,8 @@ var shownContracts = map[int]reflect.Type{
 	405: reflect.TypeFor[model.Contract](),
 }
 
-func (d *description) problemExample(p *respond.ProblemType, code string) model.JSON {
+func (d *description) problemExample() model.JSON {
+	p, code := respond.TooManyWrites, api.RateLimited
 	return output.Compact(model.Problem{
 		Type: d.ProblemURL(p), Title: p.Title, Status: p.Status, Detail: d.Site.Problems.Types[p.Slug],
 		RequestID:   "5f1d9c0e8b7a4932",
@@ -280,10 +281,7 @@ var headerTexts = map[string]struct{ what, kind, example string }{
 func (d *description) headerRefs(names ...string) object {
 	refs := object{}
 	for _, name := range names {
-		text, ok := headerTexts[name]
-		if !ok {
-			d.Fail("openapi.json: no words for the header %s", name)
-		}
+		text := headerTexts[name]
 		if name == "RateLimit-Policy" {
 			text.example = strconv.Quote(fmt.Sprintf(`"writes";q=%d;w=%d`, d.Site.Service.Limits.WritesPerMinute, api.Window))
 		}

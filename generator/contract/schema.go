@@ -17,10 +17,9 @@ import (
 // schemas makes JSON Schemas (2020-12) of Go types. A named struct becomes a component.
 type schemas struct {
 	components object
-	types      map[string]reflect.Type // types of the components, by name
-	inline     bool                    // structs are written in place
-	tool       bool                    // inline, but only the types of a tool's result
-	enclosing  []reflect.Type          // inline structs being written; a nested copy is any object
+	inline     bool           // structs are written in place
+	tool       bool           // inline, but only the types of a tool's result
+	enclosing  []reflect.Type // inline structs being written; a nested copy is any object
 }
 
 // Inline returns a schema without references and with all descriptions.
@@ -31,14 +30,11 @@ func Inline(t reflect.Type) object {
 
 func (s *schemas) ref(t reflect.Type) object {
 	name := typeName(t)
-	if known := s.types[name]; known == nil {
-		s.types[name] = t
+	if !slices.ContainsFunc(s.components, func(m output.Member) bool { return m.Name == name }) {
 		s.components.Set(name, nil) // keeps its place, and ends a recursion
 		s.components.Set(name, s.ofStruct(t))
-	} else if known != t {
-		panic("two answer types make the component " + name + ": rename one of them")
 	}
-	return object{{"$ref", "#/components/schemas/" + name}}
+	return ref("schemas", name)
 }
 
 func typeName(t reflect.Type) string {
@@ -114,8 +110,8 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 				own.required = append(own.required, name)
 			}
 			if f.Tag.Get("total") == "true" && !s.tool {
-				total, meaning := total(name)
-				own.properties.Set(total, object{{"type", "integer"}, {"description", meaning}})
+				meaning := "Total number, if " + name + " is cut short."
+				own.properties.Set(name+"_total", object{{"type", "integer"}, {"description", meaning}})
 			}
 		}
 	}
@@ -131,10 +127,6 @@ func (s *schemas) ofStruct(t reflect.Type) object {
 
 // openapi-typescript reads an object without additionalProperties as one without members.
 func anyObject() object { return object{{"type", "object"}, {"additionalProperties", true}} }
-
-func total(list string) (name, meaning string) {
-	return list + "_total", "Total number, if " + list + " is cut short."
-}
 
 type structSchema struct {
 	properties, patterns object
@@ -287,9 +279,7 @@ func listItems(f *input.Field) object {
 }
 
 func choice(schema object, types ...object) object {
-	schema = slices.DeleteFunc(schema, func(m output.Member) bool { return m.Name != "description" })
-	schema.Set("oneOf", types)
-	return schema
+	return append(only(schema, "description"), output.Member{Name: "oneOf", Value: types})
 }
 
 func (g *Answers) inputObject(op *api.Operation, fields []input.Field, prefix string) object {
