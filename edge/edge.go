@@ -29,7 +29,7 @@ func Load(s *snapshot.Snapshot) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.ServeProtocol(m.Handle)
+	a.Protocol = m.Handle
 	return &Edge{s, a}, nil
 }
 

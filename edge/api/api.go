@@ -96,7 +96,7 @@ type Operation struct {
 	Chosen func(in *input.Input) bool
 
 	// An operation has one of these three: a document, messages of a protocol (Fields are the members
-	// of one) for the handler of API.ServeProtocol, or a handler.
+	// of one) for API.Protocol, or a handler.
 	Document *Document
 	Protocol bool
 	Handle   func(*turn.Turn, *input.Input) *turn.Response

@@ -24,11 +24,12 @@ const (
 )
 
 type API struct {
+	Protocol func(*turn.Turn) *turn.Response // answers requests for an operation that is a Protocol
+
 	snapshot    *snapshot.Snapshot
 	prerendered map[*Document]text // documents without a Tail, on the canonical host; nil before Prerender
 	links       string
 	policy      string
-	protocol    func(*turn.Turn) *turn.Response // answers requests for an operation that is a Protocol
 }
 
 type text struct {
@@ -72,8 +73,6 @@ func (a *API) Prerender() {
 	}
 }
 
-func (a *API) ServeProtocol(handle func(*turn.Turn) *turn.Response) { a.protocol = handle }
-
 // Finish adds the Link header field to the answer of a GET or a HEAD, and gives the latter the
 // length instead of the body. A HEAD performs no effect: if its answer needs one, it has no length
 // either.
@@ -116,7 +115,7 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 	method := t.Request.Method
 	switch op := choose(route, method, &input.Input{}); {
 	case op != nil && op.Protocol:
-		return a.protocol(t)
+		return a.Protocol(t)
 	case method == "HEAD":
 		method = "GET"
 	}

@@ -118,11 +118,24 @@ func New(members []jsondoc.Member) *Input {
 	return &Input{members: members, used: make([]bool, len(members))}
 }
 
-// Child returns the input of an object at a place like "roster[2]", for Merge once it is read.
-func (in *Input) Child(place string, fields []Field, members []jsondoc.Member) *Input {
-	inner := New(members)
-	inner.path, inner.Fields = place+".", fields
-	return inner
+// Objects yields the elements of an array with their places, like "roster[2]".
+func (in *Input) Objects(f *Field, fields []Field) func(yield func(string, *Input) bool) {
+	return func(yield func(string, *Input) bool) {
+		for i, item := range in.Member(f.Name).Items {
+			place := f.Name + "[" + strconv.Itoa(i) + "]"
+			if item.Kind != jsondoc.Object {
+				in.Mistyped(place, "an object", item.Kind)
+				continue
+			}
+			inner := New(item.Members)
+			inner.path, inner.Fields = place+".", fields
+			more := yield(place, inner)
+			in.Merge(inner)
+			if !more {
+				return
+			}
+		}
+	}
 }
 
 // Merge adds the faults and the ignored names of a child, or of the query of a POST.

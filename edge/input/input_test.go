@@ -137,25 +137,24 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Merge names the faults and the ignored names of a child by their place, and counts all of them.
-func TestChild(t *testing.T) {
-	in := input.ParseBody([]byte(`{"roster":{"a":1,"b":2,"c":null}}`))
-	inner := in.Child("roster[2]", nil, in.Member("roster").Members)
-	inner.Text(&input.Field{Name: "a", Type: input.Text})
-	for range 60 {
-		inner.Add("z", input.TooLong, "is too long")
+// The faults and the ignored names of an element have its place, and all are counted.
+func TestObjects(t *testing.T) {
+	in := input.ParseBody([]byte(`{"roster":[1,{"a":1,"b":2,"c":null}]}`))
+	for _, inner := range in.Objects(&input.Field{Name: "roster"}, nil) {
+		inner.Text(&input.Field{Name: "a", Type: input.Text})
+		for range 60 {
+			inner.Add("z", input.TooLong, "is too long")
+		}
 	}
-	in.Add("org_name", input.Required, "is missing")
-	in.Merge(inner)
-	if got := faults(in); len(got) != 50 || in.Total != 62 || got[1] != "roster[2].a wrong_type: must be a string, not a number" || got[2] != "roster[2].z too_long: is too long" {
+	if got := faults(in); len(got) != 50 || in.Total != 62 || got[0] != "roster[0] wrong_type: must be an object, not a number" || got[1] != "roster[1].a wrong_type: must be a string, not a number" || got[2] != "roster[1].z too_long: is too long" {
 		t.Errorf("%d faults of %d: %q", len(got), in.Total, got[:3])
 	}
-	if got := in.Ignored(); !slices.Equal(got, []string{"roster[2].b"}) {
+	if got := in.Ignored(); !slices.Equal(got, []string{"roster[1].b"}) {
 		t.Errorf("ignored %q", got)
 	}
 	other := input.ParseQuery("q=1&r=2")
 	other.Member("q")
-	if in.Merge(other); !slices.Equal(in.Ignored(), []string{"roster[2].b", "r"}) {
+	if in.Merge(other); !slices.Equal(in.Ignored(), []string{"roster[1].b", "r"}) {
 		t.Errorf("ignored %q", in.Ignored())
 	}
 }

@@ -97,7 +97,8 @@ func (g *family) manifest(documents []output.File) model.Manifest {
 			MCPServer:                protocol.ServerVersion,
 		},
 		MCP: model.ManifestMCP{
-			Endpoint: g.URL(protocol.Path), ProtocolVersions: protocol.Versions, Stateless: []string{protocol.Stateless},
+			Endpoint:  g.URL(protocol.Path),
+			Revisions: model.Revisions{ProtocolVersions: protocol.Versions, Stateless: []string{protocol.Stateless}},
 		},
 	}
 	manifest.Content = g.Snapshot.ShortVersion()

@@ -445,7 +445,11 @@ type FieldLimits struct {
 }
 
 type ManifestMCP struct {
-	Endpoint         string   `json:"endpoint" format:"uri" doc:"Address of the endpoint, for Streamable HTTP."`
+	Endpoint  string `json:"endpoint" format:"uri" doc:"Address of the endpoint, for Streamable HTTP."`
+	Revisions `flat:"true"`
+}
+
+type Revisions struct {
 	ProtocolVersions []string `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
 	Stateless        []string `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
 }
@@ -494,12 +498,11 @@ type MCPError struct {
 
 // MCPInstall has the members that the 405 of a GET of the MCP endpoint adds to Problem.
 type MCPInstall struct {
-	Endpoint         string               `json:"endpoint" format:"uri"`
-	Transport        string               `json:"transport" enum:"streamable-http"`
-	ProtocolVersions []string             `json:"protocol_versions" doc:"Revisions of the protocol that are supported after a handshake, the newest first."`
-	Stateless        []string             `json:"stateless_versions" doc:"Revisions that are supported without a handshake: each request names its own."`
-	Install          map[string]MCPClient `json:"install" doc:"A block for each common client, ready to use, by the client's identifier."`
-	Tools            []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
+	Endpoint  string `json:"endpoint" format:"uri"`
+	Transport string `json:"transport" enum:"streamable-http"`
+	Revisions `flat:"true"`
+	Install   map[string]MCPClient `json:"install" doc:"A block for each common client, ready to use, by the client's identifier."`
+	Tools     []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
 }
 
 // MCPNoStream does the same for a GET that accepts only a stream of events.

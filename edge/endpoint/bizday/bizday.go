@@ -181,17 +181,12 @@ func ComputeBatch(t *turn.Turn, in *input.Input) *turn.Response {
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
-	queries, years := make([]query, len(sent.Items)), 0
-	for i := range sent.Items {
-		place := requests.Name + "[" + strconv.Itoa(i) + "]"
-		if kind := sent.Items[i].Kind; kind != jsondoc.Object {
-			in.Mistyped(place, "an object", kind)
-			continue
-		}
-		child := in.Child(place, Fields, sent.Items[i].Members)
-		queries[i].run(child)
-		in.Merge(child)
-		if years += queries[i].read; years > MaxYears {
+	queries, years := make([]query, 0, len(sent.Items)), 0
+	for place, one := range in.Objects(&requests, Fields) {
+		queries = append(queries, query{})
+		q := &queries[len(queries)-1]
+		q.run(one)
+		if years += q.read; years > MaxYears {
 			in.Add(place, input.TooMany, "brings the calendar years of this request to "+strconv.Itoa(years)+
 				", more than the limit of "+strconv.Itoa(MaxYears)+": send it alone")
 			break

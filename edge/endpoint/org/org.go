@@ -156,19 +156,13 @@ func seatsOfBody(in *input.Input) (seats []canon.Seat) {
 		in.Add(roster.Name, input.WrongCount,
 			"must have exactly "+strconv.Itoa(len(Positions))+" entries, but has "+strconv.Itoa(n))
 	}
-	for i := range sent.Items {
-		place := roster.Name + "[" + strconv.Itoa(i) + "]"
-		if kind := sent.Items[i].Kind; kind != jsondoc.Object {
-			in.Mistyped(place, "an object", kind)
-			continue
-		}
-		seats = append(seats, readSeat(in, place, &sent.Items[i], seats))
+	for _, entry := range in.Objects(&roster, roster.Items) {
+		seats = append(seats, readSeat(entry, seats))
 	}
 	return seats
 }
 
-func readSeat(in *input.Input, place string, sent *jsondoc.Value, before []canon.Seat) (seat canon.Seat) {
-	entry := in.Child(place, roster.Items, sent.Members)
+func readSeat(entry *input.Input, before []canon.Seat) (seat canon.Seat) {
 	seat.Position = entry.Text(&position)
 	taken := func(other canon.Seat) bool { return other.Position == seat.Position }
 	switch {
@@ -181,7 +175,6 @@ func readSeat(in *input.Input, place string, sent *jsondoc.Value, before []canon
 	}
 	seat.AgentName = entry.Text(&agentName)
 	seat.Allocation = entry.Integer(&allocation)
-	in.Merge(entry)
 	return seat
 }
 
