@@ -80,8 +80,8 @@ func TruncateRunes(s string) string {
 	return s
 }
 
-// TruncateBytes shortens a caller's text to MaxEcho code points and to MaxBrief bytes of JSON,
-// without quotation marks, so that the answer to a single fault is short whatever was sent.
+// TruncateBytes is TruncateRunes with at most MaxBrief bytes of JSON, without quotation marks, so
+// that the answer to a single fault is short whatever was sent.
 func TruncateBytes(s string) string {
 	s = TruncateRunes(s)
 	size, room := 0, [16]byte{}
@@ -430,7 +430,7 @@ func ParseInteger(s string) (n int, ok bool) {
 	return int(wide), true
 }
 
-// ParseBody parses the body of a POST: one JSON object. A blank body counts as an empty object.
+// ParseBody takes a blank body as an empty object.
 func ParseBody(body []byte) *Input {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return New(nil)
@@ -468,7 +468,7 @@ func detailOf(fault *jsondoc.Error, body []byte) string {
 	return detail
 }
 
-// ParseQuery parses a query string as HTML forms write it (application/x-www-form-urlencoded).
+// ParseQuery parses application/x-www-form-urlencoded.
 func ParseQuery(query string) *Input {
 	in := &Input{FromQuery: true}
 	for pair := range strings.SplitSeq(query, "&") {

@@ -30,6 +30,10 @@ var OwnerEmail = input.Field{
 // commands.
 const NamePlaceholder = "<your agent name>"
 
+var AgentName = input.Field{
+	Name: "agent_name", Type: input.Name, Max: MaxName, Example: `"ledger-lark"`, Placeholder: NamePlaceholder,
+}
+
 // Stored is a record in the store, and the zero value on a dry run.
 type Stored struct {
 	ID, At   string

@@ -318,8 +318,6 @@ type ReceiptSpec struct {
 	SigningStatus string `json:"signing_status,omitzero" from:"edge" doc:"Status of signing, in words."`
 }
 
-// RetiredKey is a receipt key that signs no more. It signed from CurrentFrom, which is "" where
-// that is not known, to RetiredOn, and counts for receipts of that time unless it is Revoked.
 type RetiredKey struct {
 	PublicKey   string `json:"public_key_b64" yaml:"public_key" is:"key" doc:"Raw 32-byte Ed25519 public key in base64."`
 	CurrentFrom string `json:"current_from,omitempty" yaml:"current_from,omitempty" is:"date" doc:"First day of the receipts it is valid for; absent if unknown."`

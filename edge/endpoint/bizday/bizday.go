@@ -44,7 +44,6 @@ var (
 	Fields = []input.Field{opField, calendarIn, date, start, end, days, convention, yearField}
 )
 
-// Names of fields whose values have descriptions.
 var (
 	Calendar = calendarIn.Name
 	Applied  = convention.Name

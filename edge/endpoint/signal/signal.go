@@ -57,7 +57,6 @@ type Fired struct {
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
-// Failure has the members of a problem.
 type Failure struct {
 	Signal  string `json:"signal" enum:"failed" doc:"The key file did not verify, or no endpoint accepted the addresses."`
 	Outcome `flat:"true"`

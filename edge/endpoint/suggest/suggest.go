@@ -26,12 +26,8 @@ var (
 	contact = input.Field{
 		Name: "contact", Type: input.Email, Aliases: []string{"owner_email", "email"}, Example: `"owner@example.org"`,
 	}
-	agentName = input.Field{
-		Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`,
-		Placeholder: record.NamePlaceholder,
-	}
 
-	Fields = []input.Field{suggestion, contact, agentName}
+	Fields = []input.Field{suggestion, contact, record.AgentName}
 )
 
 const withContact = "with_contact" // filed_as of a suggestion with a contact
@@ -52,7 +48,7 @@ type Answer struct {
 // Send relays a suggestion to the operator's inbox, the only place with its text. Then it records
 // the time, kind and hash, for the count.
 func Send(t *turn.Turn, in *input.Input) *turn.Response {
-	text, address, name := in.Text(&suggestion), in.Text(&contact), in.Text(&agentName)
+	text, address, name := in.Text(&suggestion), in.Text(&contact), in.Text(&record.AgentName)
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
 	}
@@ -183,5 +179,5 @@ func message(t *turn.Turn, id, kind, text, address, name, hash string) turn.Mess
 	return turn.Message{ID: id, List: turn.Suggestions, Subject: subject, Text: mail}
 }
 
-// Subject returns the beginning of a mail's subject.
+// Subject returns the beginning of a subject.
 func Subject(service, kind, id string) string { return "[" + service + "] " + kind + " " + id[:8] }

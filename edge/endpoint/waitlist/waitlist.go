@@ -12,16 +12,12 @@ import (
 )
 
 var (
-	agentName = input.Field{
-		Name: "agent_name", Type: input.Name, Max: record.MaxName, Example: `"ledger-lark"`,
-		Placeholder: record.NamePlaceholder,
-	}
 	pubkey = input.Field{
 		Name: "pubkey", Type: input.Name, Max: 512, Example: `"MCowBQYDK2VwAyEA"`,
 		Placeholder: "<your own public key>",
 	}
-	Fields = []input.Field{agentName, pubkey, record.OwnerEmail}
-	AnyOf  = []string{agentName.Name, pubkey.Name}
+	Fields = []input.Field{record.AgentName, pubkey, record.OwnerEmail}
+	AnyOf  = []string{record.AgentName.Name, pubkey.Name}
 )
 
 type Answer struct {
@@ -41,9 +37,9 @@ type Registration struct {
 }
 
 func Register(t *turn.Turn, in *input.Input) *turn.Response {
-	name, key, email := in.Text(&agentName), in.Text(&pubkey), in.Text(&record.OwnerEmail)
-	if !in.Sent(&agentName) && !in.Sent(&pubkey) {
-		in.Missing("agent_name or pubkey is required, and must not be blank", &agentName, &pubkey)
+	name, key, email := in.Text(&record.AgentName), in.Text(&pubkey), in.Text(&record.OwnerEmail)
+	if !in.Sent(&record.AgentName) && !in.Sent(&pubkey) {
+		in.Missing("agent_name or pubkey is required, and must not be blank", &record.AgentName, &pubkey)
 	}
 	if in.Total > 0 {
 		return respond.Invalid(t, in)
