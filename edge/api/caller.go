@@ -8,12 +8,17 @@ import (
 )
 
 // callerKey returns the key under which the rate limiter counts a caller: an IPv4 address, also one
-// in 64:ff9b::/96, or the first 64 bits of another IPv6 address in the form of RFC 5952, since one
-// caller usually has a /64. Any other text is its own key.
+// in ::ffff:0:0/96 or 64:ff9b::/96, or the first 64 bits of another IPv6 address in the form of RFC
+// 5952, since one caller usually has a /64. Any other text is its own key.
 func callerKey(address string) string {
-	if v4, holds := strings.CutPrefix(address, "64:ff9b::"); holds {
-		if groups := strings.Split("0:"+v4, ":"); len(groups) <= 3 {
-			return octets(groups[len(groups)-2]) + "." + octets(groups[len(groups)-1])
+	for _, prefix := range []string{"::ffff:", "64:ff9b::"} {
+		if v4, holds := strings.CutPrefix(address, prefix); holds {
+			if strings.IndexByte(v4, '.') > 0 {
+				return v4
+			}
+			if groups := strings.Split("0:"+v4, ":"); len(groups) <= 3 {
+				return octets(groups[len(groups)-2]) + "." + octets(groups[len(groups)-1])
+			}
 		}
 	}
 	before, after, gap := strings.Cut(address, "::")

@@ -9,7 +9,7 @@ import (
 // in each form.
 func TestClientKey(t *testing.T) {
 	for address, want := range map[string]string{
-		"192.0.2.1": "192.0.2.1", "": "", "unknown": "unknown",
+		"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "": "", "unknown": "unknown",
 		"64:ff9b::c000:221": "192.0.2.33", "64:ff9b::221": "0.0.2.33", "64:ff9b::": "0.0.0.0", "64:ff9b::c000:0": "192.0.0.0",
 		"64:ff9b:1::c000:221": "64:ff9b:1:0::/64", "::ffff:0:c000:221": "0:0:0:0::/64", "64:ff9b::1:c000:221": "64:ff9b:0:0::/64",
 		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::": "2001:db8:1:2::/64", "2001:db8:1:2:ffff::1": "2001:db8:1:2::/64",
@@ -21,5 +21,8 @@ func TestClientKey(t *testing.T) {
 		if got := callerKey(address); got != want {
 			t.Errorf("%q is %q, want %q", address, got, want)
 		}
+	}
+	if got := callerKey("::ffff:c000:221"); got != "192.0.2.33" {
+		t.Error(got)
 	}
 }

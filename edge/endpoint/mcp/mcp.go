@@ -295,14 +295,17 @@ func (s *Server) list(a *answers, m *message, write func(w *jsondoc.Writer)) {
 }
 
 func named(m *message) (name string, arguments *jsondoc.Value, fault *failure) {
-	sent, v := m.Params.Get("name"), parsed(*m.Params.Get("arguments"), jsondoc.Object)
+	sent, arguments := m.Params.Get("name"), m.Params.Get("arguments")
+	if v := parsed(*arguments); v.Kind == jsondoc.Object {
+		arguments = &v
+	}
 	switch {
 	case sent.Kind != jsondoc.String:
 		return "", nil, invalid(m, "name must be a string, not "+sent.Kind.String())
-	case v.Kind != jsondoc.Object && v.Kind != jsondoc.Absent && v.Kind != jsondoc.Null:
-		return "", nil, invalid(m, "arguments must be an object, not "+v.Kind.String())
+	case arguments.Kind != jsondoc.Object && arguments.Kind != jsondoc.Absent && arguments.Kind != jsondoc.Null:
+		return "", nil, invalid(m, "arguments must be an object, not "+arguments.Kind.String())
 	}
-	return sent.Text, &v, nil
+	return sent.Text, arguments, nil
 }
 
 func (s *Server) call(t *turn.Turn, m *message) call {
@@ -352,14 +355,16 @@ func sent(tool *api.Tool, fields []input.Field, arguments []jsondoc.Member) []js
 func argument(sent jsondoc.Value, f *input.Field) jsondoc.Value {
 	switch f.Type {
 	case input.Object:
-		return parsed(sent, jsondoc.Object)
+		return unwrap(sent, jsondoc.Object)
 	case input.Integer:
-		return parsed(sent, jsondoc.Number)
+		if v := parsed(sent); v.Kind == jsondoc.Number {
+			return v
+		}
 	case input.Array:
-		v := parsed(sent, jsondoc.Array)
+		v := unwrap(sent, jsondoc.Array)
 		for i := range v.Items {
 			item := &v.Items[i]
-			*item = parsed(*item, jsondoc.Object)
+			*item = unwrap(*item, jsondoc.Object)
 			for j := range item.Members {
 				m := &item.Members[j]
 				if k := slices.IndexFunc(f.Items, func(f input.Field) bool { return f.Name == m.Name }); k >= 0 {
@@ -372,14 +377,42 @@ func argument(sent jsondoc.Value, f *input.Field) jsondoc.Value {
 	return sent
 }
 
-// parsed returns the value of a kind whose JSON text a string is, and any other value unchanged.
-func parsed(v jsondoc.Value, want jsondoc.Kind) jsondoc.Value {
+// parsed returns the value whose JSON text a string is, and any other value unchanged.
+func parsed(v jsondoc.Value) jsondoc.Value {
 	if v.Kind == jsondoc.String {
-		if inner, err := jsondoc.Parse([]byte(v.Text)); err == nil && inner.Kind == want {
+		if inner, err := jsondoc.Parse([]byte(v.Text)); err == nil {
 			return inner
 		}
 	}
 	return v
+}
+
+// unwrap returns the object or the array that is wanted. Clients send it in the form they have it
+// from an earlier call: its JSON text, a list with a text block, or a whole result. unwrap returns
+// any other value unchanged.
+func unwrap(sent jsondoc.Value, want jsondoc.Kind) jsondoc.Value {
+	v := sent
+	for range 7 { // at most the text of a text of a result's list with a block with a text
+		switch {
+		case v.Kind == jsondoc.Array && want == jsondoc.Array:
+			return v
+		case v.Kind == jsondoc.String:
+			v = parsed(v)
+		case v.Kind == jsondoc.Array && len(v.Items) == 1:
+			v = v.Items[0]
+		case v.Get("structuredContent").Kind == jsondoc.Object:
+			v = *v.Get("structuredContent")
+		case v.Get("content").Kind == jsondoc.Array:
+			v = *v.Get("content")
+		case v.Get("type").Text == "text":
+			v = *v.Get("text")
+		case v.Kind == want:
+			return v
+		default:
+			return sent
+		}
+	}
+	return sent
 }
 
 // called writes the whole answer twice: Claude Code, Codex and Copilot CLI show a model the

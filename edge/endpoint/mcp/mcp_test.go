@@ -159,7 +159,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// A receipt is verified as an object and as its text. The prompt takes the text.
+// A receipt is verified in every form in which a client has it from a mint, and the prompt takes
+// the same forms as text.
 func TestReceiptForms(t *testing.T) {
 	h := edgetest.NewFake(t)
 	h.Key, h.Host.PublicKey = edgetest.Key, edgetest.PublicKey(edgetest.Key)
@@ -167,19 +168,35 @@ func TestReceiptForms(t *testing.T) {
 	if err := json.Unmarshal(h.Do("POST", "/api/mcp", call(1, "mint_receipt", `{"agent_name":"ada"}`)).Body, &minted); err != nil {
 		t.Fatal(err)
 	}
+	result := func(members ...string) string {
+		chosen := map[string]json.RawMessage{}
+		for _, name := range members {
+			chosen[name] = minted.Result[name]
+		}
+		text, _ := json.Marshal(chosen)
+		return string(text)
+	}
 	text := func(of string) string {
 		quoted, _ := json.Marshal(of)
 		return string(quoted)
 	}
 	receipt := string(minted.Result["structuredContent"])
-	for _, c := range []struct{ method, form, want string }{
-		{"tools/call", receipt, `"valid":true`},
-		{"tools/call", text(receipt), `"valid":true`},
-		{"prompts/get", text(receipt), text("Do verify_receipt with " + receipt)},
+	block := `{"type":"text","text":` + text(receipt) + `}`
+	for name, form := range map[string]string{
+		"the receipt": receipt, "its text": text(receipt), "the text of that": text(text(receipt)), "a block": block, "a list": `[` + block + `]`,
+		"the result": result("content", "structuredContent", "isError"), "one with a text alone": result("content"), "the text of one": text(result("content", "isError")),
 	} {
-		params := `{"name":"service_verify_receipt","arguments":{"receipt":` + c.form + `}}`
-		if r := h.Do("POST", "/api/mcp", request(2, c.method, params)); !strings.Contains(string(r.Body), c.want) {
-			t.Errorf("%s: %s", c.method, r.Body)
+		for method, params := range map[string]string{
+			"tools/call":  `{"name":"service_verify_receipt","arguments":{"receipt":` + form + `}}`,
+			"prompts/get": `{"name":"service_verify_receipt","arguments":{"receipt":` + text(form) + `}}`,
+		} {
+			want := `"valid":true`
+			if method == "prompts/get" {
+				want = text("Do verify_receipt with " + receipt)
+			}
+			if r := h.Do("POST", "/api/mcp", request(2, method, params)); !strings.Contains(string(r.Body), want) {
+				t.Errorf("%s, %s: %s", method, name, r.Body)
+			}
 		}
 	}
 }

@@ -64,13 +64,14 @@ func value(in *input.Input, f *input.Field) string {
 	if text == "" {
 		return ""
 	}
-	switch v, err := jsondoc.Parse([]byte(text)); {
+	v, err := jsondoc.Parse([]byte(text))
+	switch held := unwrap(v, jsondoc.Object); {
 	case err != nil:
 		in.Add(f.Name, input.InvalidJSON, "must be the JSON text of an object: "+err.Error())
-	case v.Kind != jsondoc.Object:
+	case held.Kind != jsondoc.Object:
 		in.Add(f.Name, input.WrongType, "must be the JSON text of an object, not of "+v.Kind.String())
 	default:
-		return string(v.Raw)
+		return string(held.Raw)
 	}
 	return ""
 }
