@@ -37,7 +37,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal("no digest was delivered")
 	}
 	put(t, h.store, "INSERT INTO outbox (record_id, kind, created_at, next_try_at, state) VALUES ('d', 'k', 0, 0, 'dead'), ('p', 'k', 0, 9999999999, 'pending'), ('q', 'k', 0, 9999999999, 'pending')")
-	h.limiter.windows, h.limiter.oldest = map[string]*window{}, nil
+	clear(h.limiter.used)
 	ask("POST", "http://www.example.org/api/suggest", `{"suggestion":"Publish the holiday tables."}`, 200)
 	put(t, h.store, "DROP TABLE suggestions")
 	ask("POST", "http://www.example.org/api/suggest", `{"suggestion":"Publish the other tables."}`, 200)

@@ -43,7 +43,7 @@ func (e *relayError) Error() string { return e.why }
 //
 // A URL takes these settings, as in smtp://HOST?helo=NAME&ca=FILE:
 //
-//	tls    STARTTLS is mandatory (the default), opportunistic or none
+//	tls    none for no STARTTLS, which is mandatory otherwise
 //	helo   the name to greet the server with, instead of the canonical host
 //	ca     a PEM file of the authorities to trust, instead of the system's
 //

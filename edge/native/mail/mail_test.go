@@ -100,12 +100,12 @@ func TestOpen(t *testing.T) {
 	if relay, err := Open("none", ""); relay != nil || err != nil {
 		t.Errorf("none: %v", err)
 	}
-	for _, address := range []string{"smtps://u:p%40ss@mail.example.org:465", "smtp://u@h:25?tls=opportunistic", "smtp://h?helo=[192.0.2.1]&tls=none"} {
+	for _, address := range []string{"smtps://u:p%40ss@mail.example.org:465", "smtp://h?helo=[192.0.2.1]&tls=none"} {
 		if relay, err := Open(address, ""); relay == nil || err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	const want = ", want tls=mandatory, opportunistic or none, helo=NAME, or ca=FILE"
+	const want = ", want tls=none, helo=NAME, or ca=FILE"
 	for address, want := range map[string]string{
 		"smtp://": "", "http://x": "", "maildir:": "", "smtp://u:secret@h:99999999": "",
 		"smtp://u:secret@h?tls=maybe":        `got tls="maybe"` + want,

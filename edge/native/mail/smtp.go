@@ -37,8 +37,8 @@ const (
 
 type smtpRelay struct {
 	address  string
-	implicit bool   // TLS from the first byte
-	startTLS string // mandatory, opportunistic or none
+	implicit bool // TLS from the first byte
+	noTLS    bool
 	config   *tls.Config
 	helo     string        // "" for the canonical host
 	user     *url.Userinfo // nil for no login
@@ -57,19 +57,19 @@ func openSMTP(address string, timeout time.Duration) (*smtpRelay, error) {
 	}
 	r := &smtpRelay{
 		address:  net.JoinHostPort(u.Hostname(), strconv.FormatUint(port, 10)),
-		implicit: u.Scheme == "smtps", startTLS: "mandatory",
-		config: &tls.Config{ServerName: u.Hostname()}, user: u.User, timeout: timeout,
+		implicit: u.Scheme == "smtps",
+		config:   &tls.Config{ServerName: u.Hostname()}, user: u.User, timeout: timeout,
 	}
 	for name, values := range u.Query() {
 		switch value := values[0]; {
-		case name == "tls" && slices.Contains([]string{"mandatory", "opportunistic", "none"}, value):
-			r.startTLS = value
+		case name == "tls" && value == "none":
+			r.noTLS = true
 		case name == "helo" && heloName.MatchString(value):
 			r.helo = value
 		case name == "ca":
 			r.config.RootCAs, err = authorities(value)
 		default:
-			err = fmt.Errorf("got %s=%q, want tls=mandatory, opportunistic or none, helo=NAME, or ca=FILE", name, value)
+			err = fmt.Errorf("got %s=%q, want tls=none, helo=NAME, or ca=FILE", name, value)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("relay %s: %w", u.Redacted(), err)
@@ -136,9 +136,8 @@ func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step st
 	if err := s.Hello(helo); err != nil {
 		return "EHLO " + helo, err
 	}
-	offered, _ := s.Extension("STARTTLS")
-	if !r.implicit && (offered && r.startTLS != "none" || r.startTLS == "mandatory") {
-		if !offered {
+	if !r.implicit && !r.noTLS {
+		if offered, _ := s.Extension("STARTTLS"); !offered {
 			return "STARTTLS", errNotOffered
 		}
 		if err := s.StartTLS(r.config); err != nil {
@@ -146,10 +145,23 @@ func (s *session) begin(ctx context.Context, r *smtpRelay, helo string) (step st
 		}
 	}
 	if r.user != nil {
-		password, _ := r.user.Password()
-		return "AUTH", s.Auth(&login{user: r.user.Username(), password: password, host: host})
+		return "AUTH", s.login(r.user, host)
 	}
 	return "", nil
+}
+
+// login sends no password without TLS. The library itself would prefer NTLM.
+func (s *session) login(user *url.Userinfo, host string) error {
+	password, _ := user.Password()
+	_, secure := s.TLSConnectionState()
+	_, ways := s.Extension("AUTH")
+	switch offered := strings.Fields(ways); {
+	case secure && slices.Contains(offered, "PLAIN"):
+		return s.Auth(smtp.PlainAuth("", user.Username(), password, host, false))
+	case secure && slices.Contains(offered, "LOGIN"):
+		return s.Auth(smtp.LoginAuth(user.Username(), password, host, false))
+	}
+	return fmt.Errorf("%w: got %s, want PLAIN or LOGIN under TLS", errNotOffered, cmp.Or(ways, "none"))
 }
 
 // envelope needs no parameters, whatever the server offers, as a message has seven bits and its
@@ -283,34 +295,6 @@ func Check(ctx context.Context, address string, on *snapshot.Snapshot, timeout t
 	s.Reset()
 	s.quit()
 	return nil
-}
-
-// login authenticates in the best way that a server offers. The library prefers NTLM.
-type login struct {
-	user, password, host string
-	smtp.Auth
-}
-
-// Start fails if the server offers no safe way: without TLS no password is sent.
-func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
-	for _, way := range []struct {
-		name string
-		tls  bool // it needs TLS
-		auth smtp.Auth
-	}{
-		{"SCRAM-SHA-256", false, smtp.ScramSHA256Auth(l.user, l.password)},
-		{"SCRAM-SHA-1", false, smtp.ScramSHA1Auth(l.user, l.password)},
-		{"CRAM-MD5", false, smtp.CRAMMD5Auth(l.user, l.password)},
-		{"PLAIN", true, smtp.PlainAuth("", l.user, l.password, l.host, false)},
-		{"LOGIN", true, smtp.LoginAuth(l.user, l.password, l.host, false)},
-	} {
-		if slices.Contains(server.Auth, way.name) && (server.TLS || !way.tls) {
-			l.Auth = way.auth
-			return l.Auth.Start(server)
-		}
-	}
-	return "", nil, fmt.Errorf("%w: got %s, want SCRAM-SHA-256, SCRAM-SHA-1, CRAM-MD5 or, under TLS, PLAIN or LOGIN",
-		errNotOffered, cmp.Or(strings.Join(server.Auth, " "), "none"))
 }
 
 var errNotOffered = errors.New("not offered")
