@@ -65,11 +65,7 @@ func RunTranscripts(t *testing.T, start Server) {
 			hosts[content] = start(t, c.published)
 		}
 		t.Run(c.name, func(t *testing.T) {
-			c.hold(t, hosts[content], func(e *exchange, got *answer) {
-				for _, difference := range e.differences(t, c.published, got) {
-					t.Errorf("%s: %s", e.title, difference)
-				}
-			})
+			c.hold(t, hosts[content], func(e *exchange, got *answer) { e.check(t, c.published, got) })
 		})
 	}
 }
@@ -170,35 +166,39 @@ func (e *exchange) ask(t *testing.T, base string, before []byte) *answer {
 	return &answer{resp.StatusCode, resp.Header, text}
 }
 
-func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *answer) (differences []string) {
+func (e *exchange) check(t *testing.T, published *snapshot.Snapshot, got *answer) {
 	t.Helper()
+	differs := func(format string, values ...any) {
+		t.Helper()
+		t.Errorf(e.title+": "+format, values...)
+	}
 	head, body, _ := strings.Cut(e.want, "\n\n")
 	status, fields, _ := strings.Cut(head, "\n")
 	if strconv.Itoa(got.status) != strings.TrimSpace(status) {
-		return []string{fmt.Sprintf("status %d, want %s\n%s", got.status, status, got.body)}
+		differs("status %d, want %s\n%s", got.status, status, got.body)
+		return
 	}
 	for line := range strings.Lines(fields) {
 		if name, value, _ := strings.Cut(strings.TrimSpace(line), ": "); !fits(value, got.header, name) {
-			differences = append(differences, fmt.Sprintf("header %s is %q, want %q", name, got.header.Get(name), value))
+			differs("header %s is %q, want %q", name, got.header.Get(name), value)
 		}
 	}
 	for _, common := range respond.CommonHeaders {
-		field, redirects := got.header.Values(common.Name), got.status == http.StatusPermanentRedirect
-		if !redirects && (len(field) != 1 || field[0] != common.Value) {
-			differences = append(differences, fmt.Sprintf("header %s is %q, want %q", common.Name, field, common.Value))
+		if field := got.header.Values(common.Name); got.status != http.StatusPermanentRedirect && !slices.Equal(field, []string{common.Value}) {
+			differs("header %s is %q, want %q", common.Name, field, common.Value)
 		}
 	}
 	id := got.header.Get("Request-Id")
-	differs := func(m [][]byte) bool { return string(m[1]) != id }
-	if names := requestIDs.FindAllSubmatch(got.body, -1); len(id) != 16 || slices.ContainsFunc(names, differs) {
-		differences = append(differences, fmt.Sprintf("header Request-Id is %q, and the body %s", id, got.body))
+	foreign := func(m [][]byte) bool { return string(m[1]) != id }
+	if len(id) != 16 || slices.ContainsFunc(requestIDs.FindAllSubmatch(got.body, -1), foreign) {
+		differs("header Request-Id is %q, and the body %s", id, got.body)
 	}
 	got.body = bytes.ReplaceAll(got.body, []byte(id), []byte("<request>"))
 	switch body = strings.TrimSpace(body); body {
 	case "":
 	case "-":
 		if len(got.body) != 0 {
-			differences = append(differences, fmt.Sprintf("body %q, want none", got.body))
+			differs("body %q, want none", got.body)
 		}
 	default:
 		var wanted, have any
@@ -209,11 +209,11 @@ func (e *exchange) differences(t *testing.T, published *snapshot.Snapshot, got *
 			t.Fatalf("%s: the wanted body: %v", e.title, err)
 		}
 		if err := json.Unmarshal(got.body, &have); err != nil {
-			return append(differences, fmt.Sprintf("body %q: %v", got.body, err))
+			differs("body %q: %v", got.body, err)
+			return
 		}
-		differences = append(differences, compare("", wanted, have)...)
+		compare("", wanted, have, differs)
 	}
-	return differences
 }
 
 var (
@@ -234,31 +234,27 @@ var placeholders = map[string]*regexp.Regexp{
 	"<any>":    regexp.MustCompile(`(?s)^.+$`),
 }
 
-func compare(place string, want, got any) (differences []string) {
+func compare(place string, want, got any, differs func(format string, values ...any)) {
 	switch want := want.(type) {
 	case map[string]any:
 		object, ok := got.(map[string]any)
-		if !ok {
-			return []string{fmt.Sprintf("%s is %v, want an object", place, got)}
-		}
 		for _, name := range slices.Sorted(maps.Keys(want)) {
-			value, there := object[name]
-			if !there {
-				differences = append(differences, fmt.Sprintf("%s.%s is missing", place, name))
-				continue
+			if value, there := object[name]; there {
+				compare(place+"."+name, want[name], value, differs)
+			} else {
+				differs("%s.%s is missing", place, name)
 			}
-			differences = append(differences, compare(place+"."+name, want[name], value)...)
 		}
-		return differences
+		if ok {
+			return
+		}
 	case []any:
-		list, ok := got.([]any)
-		if !ok || len(list) != len(want) {
-			return []string{fmt.Sprintf("%s is %v, want %d items", place, got, len(want))}
+		if list, ok := got.([]any); ok && len(list) == len(want) {
+			for i := range want {
+				compare(fmt.Sprintf("%s[%d]", place, i), want[i], list[i], differs)
+			}
+			return
 		}
-		for i := range want {
-			differences = append(differences, compare(fmt.Sprintf("%s[%d]", place, i), want[i], list[i])...)
-		}
-		return differences
 	case string:
 		text, ok := got.(string)
 		pattern := placeholders[want]
@@ -266,12 +262,12 @@ func compare(place string, want, got any) (differences []string) {
 			pattern = regexp.MustCompile(rest)
 		}
 		if ok && (pattern != nil && pattern.MatchString(text) || text == want) {
-			return nil
+			return
 		}
 	default:
 		if want == got {
-			return nil
+			return
 		}
 	}
-	return []string{fmt.Sprintf("%s is %v, want %v", place, got, want)}
+	differs("%s is %v, want %v", place, got, want)
 }

@@ -62,10 +62,7 @@ func TestTranscripts(t *testing.T) {
 				if e.want == "" && *update {
 					e.want, changed = written(got), true
 				}
-				differences := e.differences(t, c.published, got)
-				for _, difference := range differences {
-					t.Errorf("%s: %s", e.title, difference)
-				}
+				e.check(t, c.published, got)
 			})
 			if changed {
 				if err := os.WriteFile("transcripts/"+c.name+".txt", []byte(c.text()), 0o644); err != nil {

@@ -2,6 +2,7 @@
 package smtptest
 
 import (
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
@@ -22,11 +23,9 @@ type Server struct {
 	Scanning chan struct{}
 
 	t        *testing.T
-	over     chan struct{} // closed at the end of the test
-	all      sync.WaitGroup
+	sessions sync.WaitGroup
 	mu       sync.Mutex // guards what follows
-	sessions []*session
-	commands []string // of all sessions, before TLS
+	commands []string   // of all sessions, before TLS
 	logins   []string
 	contents []string // without dot-stuffing
 }
@@ -44,9 +43,8 @@ type Properties struct {
 
 type session struct {
 	*Server
-	conn  net.Conn
-	text  *textproto.Conn
-	ended chan struct{}
+	conn net.Conn
+	text *textproto.Conn
 }
 
 // Start starts a server that ends with the test.
@@ -58,52 +56,34 @@ func Start(t *testing.T, p Properties) *Server {
 	}
 	s := &Server{
 		Properties: p, Address: listener.Addr().String(), Scanning: make(chan struct{}, 100),
-		t: t, over: make(chan struct{}),
+		t: t,
 	}
-	s.all.Go(func() {
+	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			session := &session{Server: s, conn: conn, ended: make(chan struct{})}
-			s.mu.Lock()
-			s.sessions = append(s.sessions, session)
-			s.mu.Unlock()
-			s.all.Go(func() {
-				defer close(session.ended)
-				session.talk()
-				conn.Close()
+			s.sessions.Go(func() {
+				defer conn.Close()
+				defer context.AfterFunc(t.Context(), func() { conn.Close() })()
+				(&session{Server: s, conn: conn}).talk()
 			})
 		}
-	})
+	}()
 	t.Cleanup(func() {
-		close(s.over)
 		listener.Close()
-		for _, session := range s.begun() {
-			session.conn.Close()
-		}
-		s.all.Wait()
+		s.sessions.Wait()
 	})
 	return s
-}
-
-func (s *Server) begun() []*session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.sessions)
 }
 
 // Left checks that no client stays connected.
 func (s *Server) Left() {
 	s.t.Helper()
-	for _, session := range s.begun() {
-		select {
-		case <-session.ended:
-		case <-time.After(10 * time.Second):
-			s.t.Error("a connection is left open")
-		}
-	}
+	patience := time.AfterFunc(10*time.Second, func() { panic("a connection is left open") })
+	defer patience.Stop()
+	s.sessions.Wait()
 }
 
 // Got returns the commands before TLS, the logins, and the contents so far.
@@ -190,7 +170,7 @@ func (s *session) talk() {
 			if s.Hold != nil {
 				select {
 				case <-s.Hold:
-				case <-s.over:
+				case <-s.t.Context().Done():
 				}
 			}
 			reply = s.answer(".", "250 2.0.0 queued")
