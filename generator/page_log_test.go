@@ -47,6 +47,19 @@ func made(t *testing.T, content fs.FS, log *tlog.Log) map[string][]byte {
 	return documents(o)
 }
 
+// A board, and the verification that it belongs to, cannot be edited once a log has its hash.
+func TestLoggedBoard(t *testing.T) {
+	_, log := logged(t)
+	s, err := site.Load(shippedContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Log = log
+	if _, err = generator.Generate(s); err == nil || !strings.Contains(err.Error(), "scoreboard/2026-11-20.yaml differs from the log (restore it from git)") {
+		t.Error(err)
+	}
+}
+
 // What a public log does and has is said only where there is one, which the shipped content has
 // not. Without one, or under a key that has signed nothing, presence names it among what is not
 // built, and its page is short.

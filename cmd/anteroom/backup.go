@@ -76,7 +76,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 }
 
 func warnOfLoss(ctx context.Context, t *cli.Terminal, content, data string) error {
-	s, err := loadContent(content)
+	s, err := loadContent(content, t.Now())
 	if err != nil {
 		t.Warnf("the store is not compared with the verifications: the content %s cannot be loaded", content)
 		return nil

@@ -144,7 +144,7 @@ const notCompared, mendContent = "not compared: the content has faults", "fix th
 func (d *doctor) checkDocuments() {
 	const check, fix = "content", "run anteroom generate --check"
 	now := d.t.Now()
-	s, err := loadContent(d.content)
+	s, err := loadContent(d.content, now)
 	if err != nil {
 		d.addError(check, faulty, err, fix)
 		return

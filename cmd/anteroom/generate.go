@@ -76,7 +76,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 		return nil, fmt.Errorf("--out %s contains %s, which would be published (name another folder, such as %s)",
 			g.public, snapshotOf(g.public), publicFolder)
 	}
-	s, output, err := project.Generate(g.content, s)
+	s, output, err := project.Generate(g.content, s, now)
 	if err == nil {
 		err = keys.RefusePublished(key, &s.Service, filepath.Join(g.content, serviceFile))
 	}
@@ -111,7 +111,7 @@ func sourceDate(now time.Time) (time.Time, error) {
 	return time.Unix(seconds, 0), nil
 }
 
-func loadContent(folder string) (*site.Site, error) { return project.Load(folder) }
+func loadContent(folder string, now time.Time) (*site.Site, error) { return project.Load(folder, now) }
 
 func hintPermission(err error) error {
 	if errors.Is(err, fs.ErrPermission) {

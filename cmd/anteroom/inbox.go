@@ -29,7 +29,7 @@ func inboxCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inbox",
 		RunE: w.reads(func(ctx context.Context, r records.Reader, _ []string) error {
-			s, err := loadContent(folder)
+			s, err := loadContent(folder, t.Now())
 			if err != nil {
 				return err
 			}

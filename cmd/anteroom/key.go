@@ -51,7 +51,7 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 			if err := refusePublic("--out", out, content, publicFolder); err != nil {
 				return err
 			}
-			s, err := loadContent(content)
+			s, err := loadContent(content, t.Now())
 			if err != nil {
 				return err
 			}

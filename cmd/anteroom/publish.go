@@ -88,7 +88,7 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 
 // printTemplate needs no lock, and compares nothing.
 func (p *publication) printTemplate(ctx context.Context) error {
-	s, err := loadContent(p.verify.Content)
+	s, err := loadContent(p.verify.Content, p.t.Now())
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (p *publication) generate(context.Context) (string, error) {
 		return p.generation.public + " is current", nil
 	}
 	if p.changed { // the same as is on the disk
-		if p.site, err = loadContent(p.verify.Content); err != nil {
+		if p.site, err = loadContent(p.verify.Content, now); err != nil {
 			return "", err
 		}
 	}
@@ -225,7 +225,7 @@ func (p *publication) generate(context.Context) (string, error) {
 }
 
 func (p *publication) look(ctx context.Context) (string, error) {
-	s, unlock, err := verification.Begin(p.verify.Content)
+	s, unlock, err := verification.Begin(p.verify.Content, p.t.Now())
 	if err != nil {
 		return "", err
 	}

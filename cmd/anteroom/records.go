@@ -264,7 +264,7 @@ func (l *listing) withDecisions(ctx context.Context, r records.Reader) func(row 
 	}
 	l.list.Columns = append(slices.Clone(l.list.Columns), records.Column{Name: "decision"}, records.Column{Name: "board"})
 	var decisions verification.Decisions
-	s, err := loadContent(l.content)
+	s, err := loadContent(l.content, l.t.Now())
 	if err == nil {
 		decisions, err = verification.DecisionsOf(ctx, r, s)
 	}
@@ -446,7 +446,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit",
 		RunE: work.reads(func(ctx context.Context, store records.Reader, _ []string) error {
-			s, err := loadContent(content)
+			s, err := loadContent(content, t.Now())
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,6 +71,9 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 		"a verification is named after its as_of")
 	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " is not as_of",
 		"a board has the counts of its day")
+	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of",
+		"the future cannot be watched")
+	d.want(attention.AsOf <= day, "observed_attention.as_of", " is later than as_of", "write a new verification")
 	shipped := board.Suggestions.Shipped
 	suggested := board.Suggestions.ReceivedExternal + board.Suggestions.OriginatedInternally
 	d.want(shipped <= suggested, "suggestions.shipped",
@@ -83,12 +87,24 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 	d.want(completed <= named, "observed_attention.named_clients_that_completed_a_handshake",
 		fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
 		"name them in named_clients")
+	last := ""
+	for i, update := range attention.Updates {
+		at := fmt.Sprintf("observed_attention.updates[%d].date", i)
+		d.want(update.Date > last, at, update.Date+" does not follow "+last, "one update for a date, oldest first")
+		d.want(update.Date <= attention.AsOf, at, update.Date+" is later than observed_attention.as_of", "")
+		last = update.Date
+	}
 	checkNothingFalls(d, board, previous)
 }
 
 func checkPresence(d *document, p *model.Presence) {
 	d.want(p.Status == "online" || p.AwayMessage != "", "status", " is "+p.Status+", and away_message is missing",
 		"say why, and until when")
+	var names []string
+	for _, n := range p.NotBuilt {
+		names = append(names, n.What)
+	}
+	d.unique("not_built", names)
 }
 
 var questOperations = []string{"getPresence", "getAcceptableUse", "mintReceipt", "sendSuggestion", "registerAgent"}
@@ -193,6 +209,12 @@ func exactKeys[T any](d *document, path string, mapping map[string]T, want []str
 	}
 }
 
+func checkEndpointNames(d *document, e *map[string]Endpoint) {
+	if len(*e) == 0 {
+		d.report(place{}, "has no endpoints", "every route and operation has its words here")
+	}
+}
+
 func checkProblems(d *document, p *Problems) {
 	var slugs []string
 	for _, t := range respond.ProblemTypes {
@@ -222,6 +244,11 @@ func checkMCP(d *document, m *MCP) {
 				"absent replaces a missing optional argument in the text")
 		}
 		exactKeys(d, at+".arguments", prompt.Arguments, arguments)
+		parts := prompt.Parts(arguments)
+		for _, argument := range arguments {
+			d.want(prompt.Text == "" || slices.Contains(parts, argument), at+".text", "lacks {"+argument+"}",
+				"use every argument in the text")
+		}
 	}
 	exactKeys(d, "prompts", m.Prompts, prompts)
 	for i, install := range m.Install {
@@ -229,6 +256,8 @@ func checkMCP(d *document, m *MCP) {
 		at := fmt.Sprintf("install[%d]", i)
 		d.want(install.Command+install.Config+install.TOML != "", at, "has neither command, config nor toml",
 			"give a block that is ready to use")
+		d.want(install.Config == "" || json.Valid([]byte(install.Config)), at+".config", "config is not JSON",
+			"write the text for the file, or use toml")
 	}
 	d.unique("install", installs)
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -36,7 +37,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.list(&slow, "jobs", jobs, &s.Jobs)
 	l.list(&slow, "auditors", auditors, &s.Auditors)
 	l.pages(&slow)
-	decodeFile(l, "endpoints.yaml", &s.Endpoints, nil)
+	decodeFile(l, "endpoints.yaml", &s.Endpoints, checkEndpointNames)
 	s.Service.Limits.PromiseDays, s.Service.Limits.CopyDays = 30, 14 // unless the content has others
 	service := decodeFile(l, "service.yaml", &s.Service, checkService)
 	decodeFile(l, "presence.yaml", &s.Presence, checkPresence)
@@ -299,6 +300,9 @@ func (s *Site) checkVerifications() {
 		if !d.decoded {
 			continue
 		}
+		if previous := previousName(name); previous != name && s.documents["scoreboard/"+previous+".yaml"] == nil {
+			d.fault("as_of", "scoreboard/"+previous+".yaml is missing", "the numbers of one date follow each other")
+		}
 		checkScoreboard(d, board, before)
 		boards[name], before = board, board
 	}
@@ -318,6 +322,16 @@ func (s *Site) checkVerifications() {
 			checkCounts(shown, board, v, ledger)
 		}
 	}
+}
+
+// previousName returns the name of the verification before a numbered one of the same day. The
+// first of a day gets its own.
+func previousName(name string) string {
+	date, number := name[:len(dateForm)], strings.TrimPrefix(name[len(dateForm):], "-")
+	if n, _ := strconv.Atoi(number); n > 2 {
+		return date + "-" + strconv.Itoa(n-1)
+	}
+	return date
 }
 
 func (l *loader) pages(reading *sync.WaitGroup) {

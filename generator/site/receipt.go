@@ -3,6 +3,7 @@ package site
 import (
 	"crypto/ed25519"
 	"slices"
+	"strings"
 	"time"
 
 	"anteroom/edge/endpoint/receipt"
@@ -24,7 +25,9 @@ func (l *loader) icon() {
 		return
 	}
 	d := l.site.document(iconFile)
-	l.site.Icon = string(l.read(d))
+	if l.site.Icon = string(l.read(d)); l.site.Icon != "" && !strings.Contains(l.site.Icon, "<svg") {
+		d.report(place{}, "not a picture in SVG", "it replaces the mark on the pages: save it as SVG, or remove the file")
+	}
 }
 
 // receipt reads the receipt, which has to be valid for its own time: whether it is newer than the
@@ -45,7 +48,7 @@ func (l *loader) receipt(service *Service) {
 		return
 	}
 	issued, _ := time.Parse(time.RFC3339, sent.Get("issued_at").Text)
-	verdict := verify(&sent, service.CanonicalHost, keys, issued.Unix())
+	verdict := VerifyReceipt(&sent, service.CanonicalHost, keys, issued.Unix())
 	switch issuer := sent.Get("issued_by").Text; {
 	case !verdict.Get("valid").True:
 		d.report(place{}, "not a valid receipt of this service: "+verdict.Get("verdict").Text, receiptHint)
@@ -57,9 +60,9 @@ func (l *loader) receipt(service *Service) {
 
 const receiptHint = "the front page shows it: save a new one as the service returned it, or remove the file"
 
-// verify returns the verdict of the verification endpoint of a host about a receipt, at a time in
-// seconds since 1970. keys are the service's public keys, the current one first.
-func verify(sent *jsondoc.Value, host string, keys []snapshot.Key, now int64) *jsondoc.Value {
+// VerifyReceipt returns the verdict of the verification endpoint of a host about a receipt, at a
+// time in seconds since 1970. keys are the service's public keys, the current one first.
+func VerifyReceipt(sent *jsondoc.Value, host string, keys []snapshot.Key, now int64) *jsondoc.Value {
 	current := &turn.Turn{
 		Now: now, Request: turn.Request{Host: "localhost"},
 		Host: turn.HostInfo{PublicKey: keys[0].PublicKey},

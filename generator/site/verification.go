@@ -392,3 +392,15 @@ func (s *Service) InForce() []string {
 	}
 	return keys
 }
+
+// CheckDay refuses boards dated after today (UTC). The error is Errors.
+func (s *Site) CheckDay(today string) error {
+	for i := range s.Scoreboards {
+		if board := &s.Scoreboards[i]; board.AsOf > today {
+			s.document("scoreboard/"+board.File+".yaml").fault("as_of", "as_of is "+board.AsOf+", and today is "+today,
+				"correct this machine's clock, or SOURCE_DATE_EPOCH if it is set; if the clock was ahead when the board was made, "+
+					"remove it with its verifications/"+board.File+".yaml, or wait if it is published")
+		}
+	}
+	return s.faults()
+}

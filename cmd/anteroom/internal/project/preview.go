@@ -71,7 +71,7 @@ type preview struct {
 }
 
 func (p *preview) show(ctx context.Context) {
-	_, made, err := Generate(p.folder, nil)
+	_, made, err := Generate(p.folder, nil, p.t.Now())
 	what := "the faults"
 	if err == nil {
 		p.made, what = made, "content "+made.Snapshot.ShortVersion()

@@ -29,8 +29,9 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Load loads and checks a content folder.
-func Load(folder string) (*site.Site, error) {
+// Load loads and checks a content folder, and does not change it. Its dates must not be later than
+// now.
+func Load(folder string, now time.Time) (*site.Site, error) {
 	const hint = "(give this user access to the content folder)"
 	if info, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("there is no content folder %s (name it with --content, or run this where it is)", folder)
@@ -38,7 +39,13 @@ func Load(folder string) (*site.Site, error) {
 		return nil, fmt.Errorf("%w %s", err, hint)
 	}
 	s, err := site.Load(os.DirFS(folder))
-	return s, InFolder(folder, err)
+	if err != nil {
+		return nil, InFolder(folder, err)
+	}
+	if err := s.CheckDay(now.UTC().Format(time.DateOnly)); err != nil {
+		return nil, DateError{InFolder(folder, err)}
+	}
+	return s, nil
 }
 
 // DateError is a date of the content that contradicts the command's clock.
@@ -47,9 +54,9 @@ type DateError struct{ error }
 func (e DateError) Unwrap() error { return e.error }
 
 // Generate generates the documents of a site, which it loads if s is nil.
-func Generate(folder string, s *site.Site) (_ *site.Site, _ *generator.Output, err error) {
+func Generate(folder string, s *site.Site, now time.Time) (_ *site.Site, _ *generator.Output, err error) {
 	if s == nil {
-		if s, err = Load(folder); err != nil {
+		if s, err = Load(folder, now); err != nil {
 			return nil, nil, err
 		}
 	}

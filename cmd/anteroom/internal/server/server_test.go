@@ -56,7 +56,7 @@ func check(t testing.TB, faults ...error) {
 
 func (f *folder) generate() {
 	f.t.Helper()
-	s, output, err := project.Generate(f.content, nil)
+	s, output, err := project.Generate(f.content, nil, day)
 	if err == nil {
 		f.output = output
 		_, err = project.Publish(cli.New(nil, io.Discard, io.Discard), f.public, f.snapshot, s, output, false, day)

@@ -50,8 +50,8 @@ func (o *Options) Check() error {
 }
 
 // Begin locks a content folder until unlock is called, and loads it.
-func Begin(folder string) (s *site.Site, unlock func() error, err error) {
-	if s, err = project.Load(folder); err != nil { // it explains a folder that is not there
+func Begin(folder string, now time.Time) (s *site.Site, unlock func() error, err error) {
+	if s, err = project.Load(folder, now); err != nil { // it explains a folder that is not there
 		return nil, nil, err
 	}
 	held, err := disk.LockFolder(folder)
@@ -329,7 +329,7 @@ func (o *Options) write(t *cli.Terminal, d *decided, byFile bool) error {
 // Undo removes the newest verification from a content folder, unless the service shows it or git
 // has it. If withdraw is true, the folder of documents has its board: generate it again without.
 func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err error) {
-	s, unlock, err := Begin(o.Content)
+	s, unlock, err := Begin(o.Content, t.Now())
 	if err != nil {
 		return false, err
 	}
