@@ -50,12 +50,16 @@ func TestCodec(t *testing.T) {
 					turn.Exec{Statements: []turn.Statement{{SQL: text, Args: values}}},
 					turn.Relay{Message: turn.Message{ID: text, List: "l", Subject: text, Text: "t", After: text}},
 					turn.Fetch{Self: true, Method: text, URL: "u", Header: header, Body: data, MaxBytes: 1 << 30, TimeoutMillis: 1, ShareSeconds: 2},
-					turn.Sign{Message: data}, turn.Verify{Message: data, PublicKey: []byte{1}, Signature: []byte{2}}, turn.Limit{Key: text},
+					turn.Sign{Message: data},
+					turn.Verify{Message: data, PublicKey: []byte{1}, Signature: []byte{2}},
+					turn.Limit{Key: text},
 				}}, object{"effects": []object{
 					{"kind": "exec", "statements": []object{{"sql": text, "args": values}}},
 					{"kind": "relay", "id": text, "list": "l", "subject": text, "text": "t", "after": text},
 					{"kind": "fetch", "self": true, "method": text, "url": "u", "fields": fields, "body": raw, "maxBytes": 1 << 30, "timeout": 1, "share": 2},
-					{"kind": "sign", "message": raw}, {"kind": "verify", "message": raw, "publicKey": frame{[]byte{1}}, "signature": frame{[]byte{2}}}, {"kind": "limit", "key": text},
+					{"kind": "sign", "message": raw},
+					{"kind": "verify", "message": raw, "publicKey": frame{[]byte{1}}, "signature": frame{[]byte{2}}},
+					{"kind": "limit", "key": text},
 				}}},
 				{turn.Outcome{Response: &turn.Response{
 					Status: 599, Header: header, Body: data, Log: text, Deliver: true, Observed: []turn.Observation{{Client: text, Kind: "k"}},

@@ -10,8 +10,6 @@ import (
 	"anteroom/edge/native/sqlite"
 )
 
-var registrations = &Kinds[0]
-
 // put records a registration with a number and a time of 2026-11-20.
 func put(t *testing.T, s *sqlite.Store, seq int, name any, at string) {
 	t.Helper()
