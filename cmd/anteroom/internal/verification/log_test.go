@@ -88,3 +88,19 @@ func TestLogRefuses(t *testing.T) {
 		})
 	}
 }
+
+// An agent whose registration is set apart goes on as the first of its others.
+func TestLogFollowsAnAgent(t *testing.T) {
+	s := newService(t)
+	s.list()
+	for n := 1; n <= 4; n++ {
+		s.register(n, "lark", "", fmt.Sprintf("10:00:0%d", n))
+	}
+	s.verify("11:00:00", "registrations: [{agent_name: lark, decision: vouch, reason: r}]")
+	s.verify("12:00:00", "registrations: [{record_id: \""+id(1)+"\", earlier: true, decision: own, reason: r}]\ncorrection: A record was the operator's own.")
+	const want = "registration, registration, registration, registration, vouched 0, 1 4 0 0 0\n" +
+		"0 is own, vouched 1, 4 is none, 1 3 0 0 1\n"
+	if got := s.stages(); got != want {
+		t.Errorf("the log is\n%swant\n%s", got, want)
+	}
+}
