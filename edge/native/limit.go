@@ -32,5 +32,5 @@ func (l *limiter) take(key string, limit int64, now time.Time) turn.Result {
 		l.used[key]++
 	}
 	reset := int64((l.end.Sub(now) + time.Second - 1) / time.Second)
-	return turn.Result{OK: ok, Remaining: limit - l.used[key], Reset: reset}
+	return turn.Result{OK: ok, Remaining: max(limit-l.used[key], 0), Reset: reset}
 }

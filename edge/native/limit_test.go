@@ -20,6 +20,9 @@ func TestLimiter(t *testing.T) {
 	if r := l.take("a", 3, now); r.OK || r.Remaining != 0 || r.Reset != 1 {
 		t.Errorf("one too many: %+v", r)
 	}
+	if r := l.take("a", 1, now); r.OK || r.Remaining != 0 {
+		t.Errorf("a limit that a reload has lowered: %+v", r)
+	}
 	if r := l.take("b", 3, now); !r.OK || r.Remaining != 2 {
 		t.Errorf("another key: %+v", r)
 	}
