@@ -107,9 +107,7 @@ func describedAs(method, target string, header func(name string) string) string 
 		previews := func(agent string) bool {
 			return strings.Contains(strings.ToLower(header("user-agent")), strings.ToLower(agent+"/"))
 		}
-		purposes := slices.DeleteFunc(slices.Clone(api.QueryHeaders), func(name string) bool {
-			return slices.Contains([]string{"idempotency-key", "early-data", "user-agent"}, name)
-		})
+		purposes := []string{"sec-fetch-mode", "purpose", "sec-purpose", "x-purpose", "x-moz"}
 		if slices.ContainsFunc(purposes, isSet) || slices.ContainsFunc(api.PreviewAgents, previews) {
 			return "GET" // speculative: it does not write
 		}

@@ -31,25 +31,19 @@ const (
 	Spec     = "public, max-age=60"                                // changes with the receipt key too
 )
 
-// The request header fields that an answer may depend on, with those that are LikeKey. A host
-// passes each at most once, with a lower-case name, and several lines joined with ", ": see
-// Request.Single.
+// RequestHeaders are the request header fields that an answer may depend on, with those that are
+// LikeKey. A host passes each at most once, with a lower-case name, and several lines joined with
+// ", ": see Request.Single.
+var RequestHeaders = slices.Concat(ReadHeaders, singles, purposes, []string{
+	keyHeader, "content-encoding", "accept", "sec-fetch-mode", "early-data", "user-agent",
+})
+
 var (
-	ReadHeaders    = []string{"if-none-match"}                                  // of a GET or HEAD
-	BodyHeaders    = []string{keyHeader, "content-type", "content-encoding"}    // of other methods
-	MarkHeaders    = []string{selftest.Header}                                  // of a GET or HEAD, and to the MCP server
-	StreamHeaders  = []string{"accept"}                                         // to the MCP server
-	MessageHeaders = []string{"mcp-protocol-version", "mcp-method", "mcp-name"} // to the MCP server
+	// ReadHeaders are all that matter to a GET or HEAD without a query, but of the MCP server.
+	ReadHeaders = []string{"if-none-match", selftest.Header}
 
-	// QueryHeaders are header fields of a GET or HEAD with a query.
-	QueryHeaders = append([]string{keyHeader, "sec-fetch-mode", "early-data", "user-agent"}, purposes...)
-
-	singles  = append([]string{"content-type"}, MessageHeaders...) // must have one value
+	singles  = []string{"content-type", "mcp-protocol-version", "mcp-method", "mcp-name"} // must have one value
 	purposes = []string{"purpose", "sec-purpose", "x-purpose", "x-moz"}
-
-	RequestHeaders = slices.Concat(
-		ReadHeaders, QueryHeaders, BodyHeaders[1:], StreamHeaders, MessageHeaders, MarkHeaders,
-	)
 )
 
 const (

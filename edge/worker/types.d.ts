@@ -87,14 +87,10 @@ export interface Facts {
   execMillis: number;
   /** Bound of a message to the operator. */
   relayMillis: number;
-  /** Header fields that the core reads of a GET or HEAD. */
+  /** Header fields that the core reads of a GET or HEAD without a query, but to the MCP server. */
   readHeaders: string[];
-  /** Those of one with a query. */
-  queryHeaders: string[];
-  /** Those of other methods. */
-  bodyHeaders: string[];
-  /** Those of messages to the MCP server. */
-  messageHeaders: string[];
+  /** Those of any other request. */
+  requestHeaders: Set<string>;
   /** Of every answer, one line for each. */
   commonFields: string;
   canonicalHost: string;
@@ -172,6 +168,8 @@ export interface Call extends Invocation {
   method: string;
   host: string;
   target: string;
+  /** The target without its query. */
+  path: string;
   entropy: Uint8Array;
   /** The name of the request. */
   id: string;

@@ -279,7 +279,9 @@ const answerOf = ({ status, fields, body }) => ({ status, fields, body: encoder.
 
 /** Reads the result of load. It throws the fault of the snapshot. @param {Uint8Array} frame @returns {Facts} */
 export function decodeFacts(frame) {
-  const { fault, unfinished, messagesUnfinished, ...facts } = JSON.parse(decoder.decode(frame));
+  const { fault, requestHeaders, unfinished, messagesUnfinished, ...facts } = JSON.parse(decoder.decode(frame));
   if (fault) throw new Error(fault);
-  return { ...facts, unfinished: answerOf(unfinished), messagesUnfinished: answerOf(messagesUnfinished) };
+  return {
+    ...facts, requestHeaders: new Set(requestHeaders), unfinished: answerOf(unfinished), messagesUnfinished: answerOf(messagesUnfinished),
+  };
 }

@@ -23,9 +23,9 @@ const factsOf = () => (core ??= new Core(module, snapshot)).facts;
 
 // Responds, and logs failures and a sample of refusals. Logging costs more than most answers.
 /** @param {Answer} answer @param {Call} call */
-function reply(answer, { facts, id, method, target }) {
-  const { status } = answer, path = target.split('?', 1)[0].slice(0, 200);
-  if (status >= 500 || (status >= 400 && Math.random() * SAMPLE < 1)) console.log(`request_id=${id} ${method} ${path} ${status}`);
+function reply(answer, { facts, id, method, path }) {
+  const { status } = answer;
+  if (status >= 500 || (status >= 400 && Math.random() * SAMPLE < 1)) console.log(`request_id=${id} ${method} ${path.slice(0, 200)} ${status}`);
   return respond(answer, id, facts);
 }
 
@@ -71,10 +71,10 @@ async function deliver(env, ctx) {
   }
 }
 
-/** A turn without header fields and body. @param {string} method @param {string} target @param {string} host @param {Invocation} by @param {Signer} signer @returns {Turn} */
-function begin(method, target, host, { facts, env }, signer) {
+/** A turn without header fields and body. @param {string} method @param {string} target @param {string} host @param {Invocation} by @param {Signer} signer @param {Turn['entropy']} [entropy] @returns {Turn} */
+function begin(method, target, host, { facts, env }, signer, entropy = randomness()) {
   return {
-    now: clock(), entropy: randomness(), method, target, host, fields: '', body: nothing, incomplete: false, client: '',
+    now: clock(), entropy, method, target, host, fields: '', body: nothing, incomplete: false, client: '',
     publicKey: signer.publicKey, keyFault: signer.fault, limiter: facts.limited && hasLimiter(env),
     queries: most(env), journal: [],
   };
@@ -82,43 +82,45 @@ function begin(method, target, host, { facts, env }, signer) {
 
 const isRead = (/** @type {string} */ method) => method === 'GET' || method === 'HEAD';
 
+const LIKE_KEY = /i[^a-z]*d[^a-z]*e[^a-z]*m/; // package api decides which of these ask for an idempotency key
+
 /** @param {Call} call */
-function fieldsOf({ request: { headers }, method, target, facts }) {
-  const [path, query] = target.split('?', 2);
-  let fields = '', names = !isRead(method) ? facts.bodyHeaders : query === undefined ? facts.readHeaders : facts.queryHeaders;
-  if (path === facts.messagesPath) names = facts.messageHeaders;
-  for (const name of names) {
-    const value = headers.get(name);
-    if (value !== null) fields += `${name}: ${value}\n`;
-  }
-  if (names.includes('idempotency-key')) {
-    for (const [name, value] of headers) {
-      if (!names.includes(name) && name.replace(/[^a-z]/g, '').includes('idempoten')) fields += `${name}: ${value}\n`;
+function fieldsOf({ request: { headers }, method, target, path, facts }) {
+  let fields = '';
+  if (isRead(method) && path === target && path !== facts.messagesPath) {
+    for (const name of facts.readHeaders) {
+      const value = headers.get(name);
+      if (value !== null) fields += `${name}: ${value}\n`;
     }
+  } else { // all at once: a call of the runtime for each costs more
+    headers.forEach((value, name) => {
+      if (facts.requestHeaders.has(name) || LIKE_KEY.test(name)) fields += `${name}: ${value}\n`;
+    });
   }
   return fields;
 }
 
 /** @param {Call} call @param {Signer} signer @param {string} fields */
 function turnOf(call, signer, fields = fieldsOf(call)) {
-  const { request: { headers }, method, host, target } = call, turn = begin(method, target, host, call, signer);
+  const { request: { headers }, method, host, target, entropy } = call, turn = begin(method, target, host, call, signer, entropy);
   if (turn.limiter) turn.client = headers.get('cf-connecting-ip') ?? '';
-  return Object.assign(turn, { fields, entropy: call.entropy });
+  turn.fields = fields;
+  return turn;
 }
 
 // Answers without a promise, which costs more than the core, if the turn has no effects.
 /** @param {Call} call @returns {Response | Promise<Response>} */
 function answer(call) {
-  const { request, method, host, target, facts, env } = call;
+  const { request, method, host, target, path, facts, env } = call;
   if (host === facts.apexHost) return redirect(target, facts.canonicalHost, call.id);
   if (env.ASSETS && method !== 'OPTIONS' && !/^\/((api|v1)(?![^/?])|(healthz|readyz)(?![^?]))/.test(target)) return document(call, env.ASSETS);
-  if (!signer || !isRead(method) || target.split('?', 1)[0] === facts.readyPath) return write(call);
+  if (!signer || !isRead(method) || path === facts.readyPath) return write(call);
   const respondWith = (/** @type {Answer} */ a) => reply(a, call);
   try {
     const turn = turnOf(call, signer), outcome = round('handle', turn), { answer } = outcome;
     if (!answer) return finish('handle', turn, outcome, call).then(respondWith, (e) => failed(e, call));
-    const alone = turn.fields === '' && !target.includes('?');
-    if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && alone) keep(request.url, answer, turn.now);
+    const alone = turn.fields === '' && path === target;
+    if (method === 'GET' && answer.status === 200 && host === facts.canonicalHost && alone) keep(request.url, answer, turn.now, facts);
     return reply(answer, call);
   } catch (e) {
     return failed(e, call);
@@ -154,16 +156,22 @@ const readiness = new Map();
 
 /** Answers a request with a body, a check of readiness, or the first request. @param {Call} call */
 async function write(call) {
-  const { request, method, target, facts, env, ctx } = call, reads = isRead(method), now = clock();
-  const ready = reads && target.split('?', 1)[0] === facts.readyPath, last = ready ? readiness.get(method) : undefined;
+  const { request, method, path, facts, env, ctx } = call, reads = isRead(method), now = clock();
+  const ready = reads && path === facts.readyPath, last = ready ? readiness.get(method) : undefined;
   if (last && now < last.until) return reply(last.answer, call);
   try {
     const fields = fieldsOf(call), sent = reads ? nothing : await bodyOf(request, facts.maxBody).catch(() => undefined);
     const turn = turnOf(call, signer ?? (await signerOf(env)), fields);
-    Object.assign(turn, { now, body: new Uint8Array(sent ?? nothing), incomplete: sent === undefined });
-    const taken = finish('handle', turn, round('handle', turn), call);
-    ctx.waitUntil(taken.catch(() => {})); // to its end, also if the caller goes away
-    const answer = await taken;
+    turn.now = now;
+    turn.body = new Uint8Array(sent ?? nothing);
+    turn.incomplete = sent === undefined;
+    const outcome = round('handle', turn);
+    let { answer } = outcome;
+    if (!answer) {
+      const taken = finish('handle', turn, outcome, call);
+      ctx.waitUntil(taken.catch(() => {})); // to its end, also if the caller goes away
+      answer = await taken;
+    }
     if (ready) readiness.set(method, { until: now + facts.readySeconds, answer });
     if (answer.observed.length > 0) observe(answer.observed, env);
     return reply(answer, call);
@@ -192,11 +200,11 @@ function bodyOf(request, most) {
 
 /** The answer to a turn that failed. @param {unknown} e @param {Call} call */
 function failed(e, call) {
-  const { facts, host, method, target } = call;
+  const { facts, host, method, path } = call;
   console.error('a turn failed:', e instanceof Error ? e.stack : '');
   const { preview_hosts, host_note_other } = JSON.parse(snapshot.slice(0, snapshot.indexOf('\n')));
   const serves = [facts.canonicalHost, ...preview_hosts, 'localhost', '127.0.0.1', '::1'].includes(host);
-  if (serves && method === 'POST' && target.split('?')[0] === facts.messagesPath) return reply(facts.messagesUnfinished, call);
+  if (serves && method === 'POST' && path === facts.messagesPath) return reply(facts.messagesUnfinished, call);
   const body = { ...JSON.parse(decoder.decode(facts.unfinished.body)), request_id: call.id };
   if (serves && host !== facts.canonicalHost) Object.assign(body, { served_from: host, host_note: host_note_other });
   return reply({ ...facts.unfinished, body: encoder.encode(JSON.stringify(body)) }, call);
@@ -207,15 +215,14 @@ export default {
   fetch(request, env, ctx) {
     const { method, url } = request, entropy = randomness(), id = nameOf(entropy);
     try {
-      const facts = factsOf(), kept = method === 'GET' ? keptAnswer(request, url) : undefined;
-      if (kept) return respond(kept, id, facts);
-      const slash = url.indexOf('/', url.indexOf('://') + 3), host = hostOf(url.slice(0, slash)), target = url.slice(slash);
-      return answer({ request, method, host, target, entropy, id, facts, env, ctx });
+      const facts = factsOf(), kept = method === 'GET' ? keptAnswer(request, url, id) : undefined;
+      if (kept) return kept;
+      const slash = url.indexOf('/', url.indexOf('://') + 3), host = hostOf(url.slice(0, slash)), target = url.slice(slash), [path] = target.split('?', 1);
+      return answer({ request, method, host, target, path, entropy, id, facts, env, ctx });
     } catch (e) {
       console.error('the core does not start:', e instanceof Error ? e.message : '');
-      const fields = 'content-type: application/problem+json\ncache-control: no-store\n';
-      const body = encoder.encode(`{"type":"about:blank","title":"Internal error","status":500,"request_id":"${id}"}`);
-      return respond({ status: 500, fields, body, log: '', deliver: false, observed: [] }, id, { commonFields: '' });
+      const headers = { 'content-type': 'application/problem+json', 'cache-control': 'no-store' };
+      return named(new Response(`{"type":"about:blank","title":"Internal error","status":500,"request_id":"${id}"}`, { status: 500, headers }), id);
     }
   },
 
