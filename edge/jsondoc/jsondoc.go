@@ -11,7 +11,7 @@
 package jsondoc
 
 import (
-	"slices"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -311,7 +311,7 @@ func (p *parser) digits() {
 
 func (p *parser) text() (text string) {
 	p.at++
-	start, plain := p.at, unescaped(p.doc[p.at:])
+	start, plain := p.at, unescaped(p.copy[p.at:])
 	p.at += plain
 	if p.peek() == '\\' {
 		text = p.unquote(start)
@@ -335,7 +335,7 @@ func (p *parser) unquote(start int) string {
 	for p.peek() == '\\' {
 		p.at++
 		p.escape()
-		plain := p.at + unescaped(p.doc[p.at:])
+		plain := p.at + unescaped(p.copy[p.at:])
 		p.room = append(p.room, p.doc[p.at:plain]...)
 		p.at = plain
 	}
@@ -443,30 +443,47 @@ type Writer struct {
 	Buf []byte
 }
 
+//go:inline
 func (w *Writer) separate() {
 	if n := len(w.Buf); n > 0 && w.Buf[n-1] != '{' && w.Buf[n-1] != '[' && w.Buf[n-1] != ':' {
-		w.Buf = append(w.Buf, ',')
+		w.put(',')
 	}
+}
+
+// put appends a byte. Under TinyGo append is a call of the runtime for each.
+//
+//go:inline
+func (w *Writer) put(c byte) {
+	buf, end := room(w.Buf, 1)
+	buf[end] = c
+	w.Buf = buf[:end+1]
+}
+
+// Grow makes room for n more bytes.
+func (w *Writer) Grow(n int) {
+	buf, end := room(w.Buf, n)
+	w.Buf = buf[:end]
 }
 
 // Open begins an object or an array: c is '{' or '[', and of Close '}' or ']'.
 func (w *Writer) Open(c byte) {
 	w.separate()
-	w.Buf = append(w.Buf, c)
+	w.put(c)
 }
 
-func (w *Writer) Close(c byte) { w.Buf = append(w.Buf, c) }
+func (w *Writer) Close(c byte) { w.put(c) }
 
 // Name begins a member of the open object. Its value must follow.
 func (w *Writer) Name(name string) {
 	w.separate()
-	w.Buf = append(AppendString(w.Buf, name), ':')
+	w.Buf = AppendString(w.Buf, name)
+	w.put(':')
 }
 
 // Begin is Name and Open.
 func (w *Writer) Begin(name string, c byte) {
 	w.Name(name)
-	w.Buf = append(w.Buf, c)
+	w.put(c)
 }
 
 func (w *Writer) Str(name, value string) {
@@ -502,7 +519,8 @@ func (w *Writer) Raw(name, value string) {
 func (w *Writer) Members(object []byte) {
 	if inner := object[1 : len(object)-1]; len(inner) > 0 {
 		w.separate()
-		w.Buf = append(slices.Grow(w.Buf, len(inner)+1024), inner...) // with room for further members
+		w.Grow(len(inner) + 1024) // with room for further members
+		w.Buf = append(w.Buf, inner...)
 	}
 }
 
@@ -522,16 +540,65 @@ func (w *Writer) Item(value string) {
 // AppendString appends s, which must be valid UTF-8, as JSON.stringify writes it (ECMA-262,
 // QuoteJSONString).
 func AppendString(dst []byte, s string) []byte {
-	dst = append(slices.Grow(dst, len(s)+len(`"":`)), '"')
-	for {
-		plain := unescaped(s)
-		dst = append(dst, s[:plain]...)
-		if plain == len(s) {
-			return append(dst, '"')
+	dst, at := room(dst, 2*len(s)+word)
+	dst[at] = '"'
+	at++
+	for len(s) >= word {
+		n := plain(s[:word])
+		copy(dst[at:at+word], s[:word]) // n of them stay
+		at += n
+		if s = s[n:]; n < word {
+			dst, at = escape(dst, at, s)
+			s = s[1:]
 		}
-		dst = appendEscape(dst, s[plain])
-		s = s[plain+1:]
 	}
+	for ; s != ""; s = s[1:] {
+		if c := s[0]; c >= ' ' && c != '"' && c != '\\' {
+			dst[at] = c
+			at++
+		} else {
+			dst, at = escape(dst, at, s)
+		}
+	}
+	dst[at] = '"'
+	return dst[:at+1]
+}
+
+const word = 8 // bytes that plain reads at once
+
+// plain returns the number of bytes before the first to escape, of eight. A byte is less than n if
+// taking n away borrows from its top bit; c is zero in b^c. A borrow shows only after a true one.
+//
+//go:inline
+func plain(s string) int {
+	b := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	const ones = 0x0101010101010101
+	found := (b - ' '*ones) | (b ^ '"'*ones - ones) | (b ^ '\\'*ones - ones)
+	return bits.TrailingZeros64(found&^b&(0x80*ones)) / 8
+}
+
+// escape appends the escape of the first byte of s at an index, and makes room for the others.
+//
+//go:inline
+func escape(dst []byte, at int, s string) (longer []byte, end int) {
+	if c := s[0]; c == '"' || c == '\\' {
+		dst[at], dst[at+1] = '\\', c
+		return dst, at + 2
+	}
+	return room(appendEscape(dst[:at], s[0]), 2*len(s)+word)
+}
+
+// room returns b with at least n bytes beyond its end, and where that was. Under TinyGo slices.Grow
+// allocates them twice.
+//
+//go:inline
+func room(b []byte, n int) (longer []byte, end int) {
+	end = len(b)
+	if n > cap(b)-end {
+		b = append(make([]byte, 0, 2*cap(b)+n), b...)
+	}
+	return b[:cap(b)], end
 }
 
 func appendEscape(dst []byte, c byte) []byte {
@@ -543,8 +610,14 @@ func appendEscape(dst []byte, c byte) []byte {
 }
 
 // unescaped returns the number of bytes before the first to escape.
-func unescaped[T string | []byte](s T) int {
+func unescaped(s string) int {
 	i := 0
+	for len(s)-i >= word {
+		n := plain(s[i : i+word])
+		if i += n; n < word {
+			return i
+		}
+	}
 	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' {
 		i++
 	}

@@ -64,7 +64,7 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 		}
 		return refuse(400, id, fault)
 	}
-	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, room(messages))}}
+	a := &answers{stateless: alone, status: 200, w: jsondoc.Writer{Buf: make([]byte, 0, 256*(1+len(messages)))}}
 	a.most = turn.MaxAnswers - len(t.Request.Body) - errorRoom*len(messages) - writeRoom*int(writes)
 	if batch {
 		a.w.Open('[')
@@ -99,17 +99,6 @@ func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	}
 	r.Observed = observe(t, a.taken)
 	return r
-}
-
-// room estimates the bytes of the answers: the edge frees no outgrown buffer.
-func room(messages []message) int {
-	room := 256 * (1 + len(messages))
-	for i := range messages {
-		if messages[i].Method == "tools/call" {
-			room += 4096
-		}
-	}
-	return room
 }
 
 func Unfinished() *turn.Response {
@@ -425,6 +414,7 @@ func (a *answers) called(m *message, r *turn.Response) {
 		a.logs = append(a.logs, r.Log)
 	}
 	a.result(m, func(w *jsondoc.Writer) {
+		w.Grow(3 * len(r.Body)) // the text with its escapes, and the object
 		w.Begin("content", '[')
 		textBlock(w, string(r.Body))
 		w.Close(']')
