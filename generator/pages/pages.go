@@ -12,7 +12,6 @@ import (
 	"strings"
 	"text/template"
 
-	"anteroom/edge/api"
 	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
 	"anteroom/generator/output"
@@ -30,6 +29,7 @@ type family struct {
 	contract.Family
 	templates  *template.Template
 	components map[string][]component // of the pages of the content
+	toFront    *regexp.Regexp
 	toPages    *regexp.Regexp
 	drafts     []draft
 	nav        []frameLink
@@ -39,6 +39,7 @@ type family struct {
 type draft struct {
 	*site.Page
 	markdown   string
+	twin       string                 // the Markdown of its twin, with all marks; "" without a twin
 	components map[string][]component // by the markers that they replace
 	heading    string                 // code instead of the title; may be ""
 	parent     frameLink
@@ -49,41 +50,33 @@ func (g *family) addDerived(d *draft, template string, dot any) {
 	g.addDraft(d, slices.Collect(maps.Keys(d.components)), dot)
 }
 
-func (g *family) addDraft(d *draft, markers []string, dot any) (twin string) {
-	body := d.markdown
+func (g *family) addDraft(d *draft, markers []string, dot any) {
+	d.twin = d.markdown
 	for _, name := range markers {
 		text := g.execute(name, dot)
-		body = strings.Replace(body, site.Marker(name), text, 1)
+		d.twin = strings.Replace(d.twin, site.Marker(name), text, 1)
 		if d.components[name] == nil {
 			d.markdown = strings.Replace(d.markdown, site.Marker(name), text, 1)
 		}
 	}
 	g.drafts = append(g.drafts, *d)
-	titled := *d.Page
-	titled.Title = cmp.Or(d.heading, d.Title)
-	return g.addTwin(&titled, body)
 }
 
 // Files makes every page with what it loads. anchors are the identifiers in each page.
 func Files(a *contract.Answers) (files []output.File, anchors map[string]map[string]bool, err error) {
+	to := `(\]\((?:` + regexp.QuoteMeta(a.Base) + `)?`
 	g := &family{
 		Family:  contract.Family{Answers: a},
-		toPages: regexp.MustCompile(`\]\((` + regexp.QuoteMeta(a.Base) + `)?(/|/[^)\s#?]*\.html)([)#])`),
+		toFront: regexp.MustCompile(to + `)/([)#])`),
+		toPages: regexp.MustCompile(to + `/[^)\s#?]*\.html)([)#])`),
 	}
 	g.templates = g.parse()
 	g.components = g.makeComponents()
 	g.navigate()
-	var all strings.Builder
 	for i := range a.Site.Pages {
 		p := &a.Site.Pages[i]
-		d := &draft{Page: p, markdown: string(p.Markdown), components: g.components}
-		if twin := g.addDraft(d, site.Markers[p.Name], g); p.Name != "index" && p.Name != referencePage {
-			all.WriteString(twin + "\n---\n\n")
-		}
+		g.addDraft(&draft{Page: p, markdown: string(p.Markdown), components: g.components}, site.Markers[p.Name], g)
 	}
-	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints " +
-		"and of types of problems.\n")
-	g.Add("/llms-full.txt", []byte(all.String()))
 	// These pages are in neither llms-full.txt nor the sitemap.
 	g.addEndpointPages()
 	g.addProblemPages()
@@ -110,12 +103,16 @@ const notFound = "404"
 var identifiers = regexp.MustCompile(` id="([^"]*)"`)
 
 func (g *family) render() (map[string]map[string]bool, error) {
-	texts := make([][]byte, len(g.drafts))
+	pages, twins := make([][]byte, len(g.drafts)), make([]string, len(g.drafts))
 	var group errgroup.Group
 	for i := range g.drafts {
 		group.Go(func() (err error) {
-			if texts[i], err = g.html(&g.drafts[i]); err != nil {
-				return fmt.Errorf("page %s: %w", g.drafts[i].Name, err)
+			d := &g.drafts[i]
+			if pages[i], err = g.html(d); err != nil {
+				return fmt.Errorf("page %s: %w", d.Name, err)
+			}
+			if d.twin != "" {
+				twins[i] = g.twinOf(d)
 			}
 			return nil
 		})
@@ -123,15 +120,25 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	var all strings.Builder
 	anchors := map[string]map[string]bool{}
 	for i := range g.drafts {
-		ids := map[string]bool{}
-		for _, id := range identifiers.FindAllSubmatch(texts[i], -1) {
+		d, ids := &g.drafts[i], map[string]bool{}
+		for _, id := range identifiers.FindAllSubmatch(pages[i], -1) {
 			ids[string(id[1])] = true
 		}
-		anchors[g.drafts[i].Path()] = ids
-		g.Add("/"+g.drafts[i].Name+".html", texts[i])
+		anchors[d.Path()] = ids
+		g.Add("/"+d.Name+".html", pages[i])
+		if d.twin != "" {
+			g.Add(contract.TwinPath(d.Page), []byte(twins[i]))
+		}
+		if i < len(g.Site.Pages) && d.Name != "index" && d.Name != referencePage {
+			all.WriteString(twins[i] + "\n---\n\n")
+		}
 	}
+	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints " +
+		"and of types of problems.\n")
+	g.Add("/llms-full.txt", []byte(all.String()))
 	return anchors, nil
 }
 
@@ -167,32 +174,50 @@ func (g *family) html(d *draft) ([]byte, error) {
 var (
 	foldMark    = regexp.MustCompile("(?m)^<!-- (?:fold (.*)|end fold) -->$")
 	headingMark = regexp.MustCompile(`(?m)^(#.*?) *\{#.*\}$`)
-	linkToRow   = regexp.MustCompile(`(?m)^\| \[(.*?)\]\(#.*?\)`)
+	linkToRow   = regexp.MustCompile(`^\| \[(.*?)\]\(#.*?\)`)
 )
 
-func (g *family) addTwin(p *site.Page, body string) string {
-	words := func(parts []string) string { return parts[1] }
-	body = outsideCode(body, g.toPages, func(parts []string) string { return "](" + parts[1] + api.Twin(parts[2]) + parts[3] })
-	body = outsideCode(outsideCode(body, foldMark, words), headingMark, words)
-	body = strings.TrimSpace(outsideCode(body, linkToRow, func(parts []string) string { return "| " + parts[1] }))
-	twin := fmt.Sprintf("# %s\n\n> %s\n\nSource: %s\n\n%s\n",
-		markdown.Text(p.Title), markdown.Text(p.Description), g.URL(p.Path()), body)
-	g.Add(contract.TwinPath(p), []byte(twin))
-	return twin
+func (g *family) twinOf(d *draft) string {
+	marks := []struct {
+		sign string // in every line with the mark
+		mark *regexp.Regexp
+		with string
+	}{
+		{"](", g.toFront, "${1}/index.html$2"},
+		{"](", g.toPages, "${1}.md$2"},
+		{"<!--", foldMark, "$1"},
+		{"{#", headingMark, "$1"},
+		{"](#", linkToRow, "| $1"},
+	}
+	var body strings.Builder
+	visible := string(markdown.WithoutCode([]byte(d.twin)))
+	for text := range strings.Lines(d.twin) {
+		line := coded{text, visible[:len(text)]}
+		visible = visible[len(text):]
+		for _, m := range marks {
+			if strings.Contains(line.visible, m.sign) {
+				line.replace(m.mark, m.with)
+			}
+		}
+		body.WriteString(line.text)
+	}
+	return fmt.Sprintf("# %s\n\n> %s\n\nSource: %s\n\n%s\n", markdown.Text(cmp.Or(d.heading, d.Title)),
+		markdown.Text(d.Description), g.URL(d.Path()), strings.TrimSpace(body.String()))
 }
 
-func outsideCode(body string, mark *regexp.Regexp, replacement func(parts []string) string) string {
-	var b strings.Builder
+// coded is a text, and the text with spaces for its code.
+type coded struct{ text, visible string }
+
+// replace leaves marks in code as they are.
+func (c *coded) replace(mark *regexp.Regexp, with string) {
+	var text, visible []byte
 	end := 0
-	for _, at := range mark.FindAllSubmatchIndex(markdown.WithoutCode([]byte(body)), -1) {
-		var parts []string
-		for i := 0; i < len(at); i += 2 {
-			parts = append(parts, body[max(0, at[i]):max(0, at[i+1])])
-		}
-		b.WriteString(body[end:at[0]] + replacement(parts))
+	for _, at := range mark.FindAllStringSubmatchIndex(c.visible, -1) {
+		text = mark.ExpandString(append(text, c.text[end:at[0]]...), with, c.text, at)
+		visible = mark.ExpandString(append(visible, c.visible[end:at[0]]...), with, c.visible, at)
 		end = at[1]
 	}
-	return b.String() + body[end:]
+	*c = coded{string(text) + c.text[end:], string(visible) + c.visible[end:]}
 }
 
 var navigation = []struct {
