@@ -74,7 +74,7 @@ func generate(s *site.Site) (*Output, error) {
 			first, logRest, err = publicLog(a)
 			return first, err
 		},
-		contract.OpenAPI, contract.Lists, calendars, discovery.Files,
+		contract.Jobs, contract.Auditors, contract.OpenAPI, contract.Boards, calendars, discovery.Files,
 	}
 	made := make([][]File, len(families))
 	for i, family := range families {

@@ -11,10 +11,16 @@ import (
 	"anteroom/generator/site"
 )
 
-func Lists(a *Answers) ([]output.File, error) {
+func Jobs(a *Answers) ([]output.File, error) {
+	return list(a, output.JobsPath, output.JobsSchemaPath, "job", &a.Site.Jobs)
+}
+
+func Auditors(a *Answers) ([]output.File, error) {
+	return list(a, output.AuditorsPath, output.AuditorsSchemaPath, "audit", &a.Site.Auditors)
+}
+
+func Boards(a *Answers) ([]output.File, error) {
 	f := Family{Answers: a}
-	f.list(output.JobsPath, output.JobsSchemaPath, "job", &a.Site.Jobs)
-	f.list(output.AuditorsPath, output.AuditorsSchemaPath, "audit", &a.Site.Auditors)
 	f.AddWithTrailer("/scoreboard.json", a.Roster())
 	for i := range a.Site.Scoreboards {
 		s := &a.Site.Scoreboards[i]
@@ -23,7 +29,8 @@ func Lists(a *Answers) ([]output.File, error) {
 	return f.Result()
 }
 
-func (f *Family) list(path, schemaPath, entry string, l *site.List) {
+func list(a *Answers, path, schemaPath, entry string, l *site.List) ([]output.File, error) {
+	f := Family{Answers: a}
 	w := jsondoc.Writer{Buf: make([]byte, 0, 3*l.Size/2+4<<10)} // room for about the size of its file
 	w.Open('{')
 	w.Str("as_of", l.AsOf)
@@ -50,6 +57,7 @@ func (f *Family) list(path, schemaPath, entry string, l *site.List) {
 		{"title", path[1:]},
 		{"description", output.Listed[path].What},
 	}, schema, object{{"$defs", object{{entry, entrySchema(l)}}}}))
+	return f.Result()
 }
 
 func listSchema(l *site.List, ref string) object {
