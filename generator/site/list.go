@@ -31,10 +31,17 @@ type Group struct {
 }
 
 // Newest returns the n newest entries of a group, in publishing order within a date.
-func (g *Group) Newest(n int) []ListEntry {
-	newest := slices.Clone(g.Entries)
-	slices.SortStableFunc(newest, func(a, b ListEntry) int { return cmp.Compare(b.date(), a.date()) })
-	return newest[:min(n, len(newest))]
+func (g *Group) Newest(n int) (newest []ListEntry) {
+	for _, e := range g.Entries {
+		at := len(newest)
+		for at > 0 && newest[at-1].date() < e.date() {
+			at--
+		}
+		if at < n {
+			newest = slices.Insert(newest[:min(n-1, len(newest))], at, e)
+		}
+	}
+	return newest
 }
 
 type ListEntry interface {
@@ -94,7 +101,10 @@ func (j *Job) unique() [2]string { return [2]string{j.ID} }
 
 func (j *Job) compare(other ListEntry) int {
 	o := other.(*Job)
-	return cmp.Or(strings.Compare(o.date(), j.date()), strings.Compare(j.ID, o.ID))
+	if j.date() != o.date() {
+		return strings.Compare(o.date(), j.date())
+	}
+	return strings.Compare(j.ID, o.ID)
 }
 
 func (j *Job) check(fault func(member, what, hint string)) {
@@ -203,12 +213,23 @@ const maxListFaults = 50
 func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	d, read := newDocument(file), reflect.New(kind.file)
 	var entries []ListEntry
+	var places []place // of the entries
 	var root *yaml.Node
 	take := func(node *yaml.Node) {
 		entries = append(entries, d.decodeEntry(node, kind.path(len(entries)), kind))
+		places = append(places, nodePlace(node))
 	}
 	if path.Ext(file) == ".json" {
-		list := jsonNode{list: "/" + kind.member(), take: take}
+		list := jsonNode{list: "/" + kind.member(), take: func(value jsontext.Value, at int) {
+			if entry := kind.sound(value); entry != nil {
+				entries = append(entries, entry)
+				places = append(places, place{inBytes, at})
+				return
+			}
+			node := jsonNode{from: at}
+			_ = json.Unmarshal(value, &node) // it is valid
+			take(&node.Node)
+		}}
 		err := json.Unmarshal(src, &list)
 		if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
 			what := cmp.Or(syntax.Err, error(syntax)).Error()
@@ -231,7 +252,7 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	}
 	asOf := read.Elem().Field(0).String()
 	kind.checkTogether(asOf, entries, func(i int, what, hint string) {
-		d.report(d.places[kind.path(i)], what, hint)
+		d.report(places[i], what, hint)
 	})
 	if more := len(d.faults) - maxListFaults; more > 0 {
 		d.faults.sort()
@@ -249,6 +270,54 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	return kind.list(asOf, entries, len(src)), nil
 }
 
+// sound returns the entry of a JSON value that has no fault, and whose texts are published as they
+// are. It returns nil for any other value: decodeEntry reads it.
+func (k *listKind) sound(value jsontext.Value) ListEntry {
+	read, faulty := reflect.New(k.entry), false
+	if json.Unmarshal(value, read.Interface(), json.RejectUnknownMembers(true)) != nil {
+		return nil
+	}
+	for _, m := range membersOf(k.entry) {
+		missing := m.nullable && !bytes.Contains(value, []byte(`"`+m.name+`":`))
+		faulty = faulty || missing || !m.isSound(read.Elem().FieldByIndex(m.index))
+	}
+	entry := read.Interface().(ListEntry)
+	if entry.check(func(_, _, _ string) { faulty = true }); faulty {
+		return nil
+	}
+	return entry
+}
+
+func (m *member) isSound(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return v.IsNil() && (m.optional || m.nullable) || !v.IsNil() && m.isSound(v.Elem())
+	case reflect.Slice:
+		n := v.Len()
+		if v.IsNil() || n < m.minItems || m.maxItems > 0 && n > m.maxItems {
+			return false
+		}
+		for i := range n {
+			for j := 0; m.unique && j < i; j++ {
+				if v.Index(i).Equal(v.Index(j)) {
+					return false
+				}
+			}
+			if !m.isSound(v.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.String:
+		s := v.String()
+		what, _ := m.checkText(s)
+		return what == "" && s == strings.TrimSpace(s) && !strings.Contains(s, "[[")
+	case reflect.Int: // without 0, which may be written -0
+		return v.Int() >= max(1, int64(m.min)) && v.Int() <= int64(m.max)
+	}
+	return false
+}
+
 func (d *document) decodeEntry(node *yaml.Node, path string, kind *listKind) ListEntry {
 	value, places, faults := reflect.New(kind.entry), d.places, len(d.faults)
 	entry := value.Interface().(ListEntry)
@@ -263,7 +332,6 @@ func (d *document) decodeEntry(node *yaml.Node, path string, kind *listKind) Lis
 		}
 	}
 	d.places, d.texts = places, nil // those of the members of all entries would take more than these
-	d.places[path] = nodePlace(node)
 	return entry
 }
 
@@ -273,8 +341,9 @@ const inBytes = -1
 // jsonNode is a value in JSON as YAML, its places inBytes.
 type jsonNode struct {
 	yaml.Node
+	from int    // offset of the text that is read
 	list string // pointer to the array whose elements are taken out
-	take func(*yaml.Node)
+	take func(value jsontext.Value, at int)
 }
 
 var jsonTags = map[jsontext.Kind]string{
@@ -295,19 +364,23 @@ func (n *jsonNode) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		} else if kind == '0' && strings.ContainsAny(n.Value, ".eE") {
 			n.Tag = "!!float"
 		}
-		n.Line, n.Column = inBytes, int(d.InputOffset())-len(text)
+		n.Line, n.Column = inBytes, n.from+int(d.InputOffset())-len(text)
 		return nil
 	}
 	_, err := d.ReadToken()
-	n.Tag, n.Line, n.Column = jsonTags[kind], inBytes, int(d.InputOffset())-1
+	n.Tag, n.Line, n.Column = jsonTags[kind], inBytes, n.from+int(d.InputOffset())-1
 	taken := kind == '[' && d.StackDepth() == 2 && string(d.StackPointer()) == n.list
 	for err == nil && d.PeekKind() != kind+2 { // the bracket that closes it
-		element := jsonNode{list: n.list, take: n.take}
-		if err = element.UnmarshalJSONFrom(d); err == nil && taken {
-			n.take(&element.Node)
-		} else {
-			n.Content = append(n.Content, &element.Node)
+		if taken {
+			var value jsontext.Value
+			if value, err = d.ReadValue(); err == nil {
+				n.take(value, int(d.InputOffset())-len(value))
+			}
+			continue
 		}
+		element := jsonNode{from: n.from, list: n.list, take: n.take}
+		err = element.UnmarshalJSONFrom(d)
+		n.Content = append(n.Content, &element.Node)
 	}
 	if err == nil {
 		_, err = d.ReadToken()
