@@ -15,7 +15,6 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
-	"anteroom/generator/markdown"
 	"anteroom/generator/model"
 )
 
@@ -269,10 +268,10 @@ const (
 
 func checkMarkers(d *document, page *Page) {
 	seen, known := map[string]int{}, Markers[page.Name]
-	firstLine := d.texts[len(d.texts)-1].at.Line
+	body := &d.texts[len(d.texts)-1]
 	var open []place // of the fold that no line has ended
-	for i, line := range strings.Split(string(markdown.WithoutCode(page.Markdown)), "\n") {
-		at, comment := place{firstLine + i, 1}, strings.TrimSpace(line)
+	for i, line := range strings.Split(body.visible, "\n") {
+		at, comment := place{body.at.Line + i, 1}, strings.TrimSpace(line)
 		switch isFold, ends := strings.HasPrefix(comment, "<!-- fold "), comment == "<!-- end fold -->"; {
 		case isFold && open == nil:
 			open = []place{at}
@@ -302,7 +301,7 @@ func checkMarkers(d *document, page *Page) {
 	}
 	for _, name := range known {
 		if seen[Marker(name)] == 0 {
-			d.report(place{firstLine, 1}, "lacks the marker "+Marker(name),
+			d.report(place{body.at.Line, 1}, "lacks the marker "+Marker(name),
 				"put it alone in a line, in the place of the derived text")
 		}
 	}

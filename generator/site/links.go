@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"anteroom/edge/input"
-	"anteroom/generator/markdown"
 )
 
 var inlineLink = regexp.MustCompile(`(?:\]\(<?|(?m:^) {0,3}\[[^\]]+\]:\s*<?)([^\s)>"]+)`)
@@ -50,11 +49,8 @@ func (t *text) eachLink(base string, address *regexp.Regexp, each func(at int, t
 		}
 		start += len(line)
 	}
-	if t.verbatim {
-		visible := string(markdown.WithoutCode([]byte(t.value)))
-		for _, match := range inlineLink.FindAllStringSubmatchIndex(visible, -1) {
-			each(match[2], visible[match[2]:match[3]])
-		}
+	for _, match := range inlineLink.FindAllStringSubmatchIndex(t.visible, -1) {
+		each(match[2], t.visible[match[2]:match[3]])
 	}
 }
 

@@ -374,7 +374,7 @@ func (d *document) decodePage(src []byte, page *Page) {
 	d.decode(src[:len("---\n")+len(front)], page)
 	page.Markdown = body
 	line := bytes.Count(src[:len(src)-len(body)], []byte{'\n'}) + 1
-	d.texts = append(d.texts, text{at: place{line, 1}, value: string(body), verbatim: true})
+	d.texts = append(d.texts, text{place{line, 1}, string(body), string(markdown.WithoutCode(body))})
 	if len(bytes.TrimSpace(body)) == 0 {
 		d.report(place{line, 1}, "the page has no text", "write it")
 	}

@@ -32,13 +32,13 @@ func newDocument(file string) *document {
 }
 
 type text struct {
-	at       place
-	value    string
-	verbatim bool // value has the lines of the file, so places inside it are known
+	at      place
+	value   string
+	visible string // of Markdown, whose lines are the file's: value with spaces for code
 }
 
 func (t *text) place(offset int) place {
-	if !t.verbatim {
+	if t.visible == "" {
 		return t.at
 	}
 	at := placeOf([]byte(t.value[:offset]), offset)
