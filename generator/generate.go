@@ -138,8 +138,7 @@ func withOwn(s *site.Site, files []File) ([]File, error) {
 			faults = append(faults, usedItself(site.StaticFolder+f.Path, taken[at]))
 			continue
 		}
-		served := output.Own(f.Path)
-		files = append(files, File{Path: f.Path, MediaType: served.MediaType, Cache: served.Cache, Bytes: f.Bytes})
+		files = append(files, output.Own(f.Path).File(f.Path, f.Bytes))
 	}
 	if faults != nil {
 		return nil, faults

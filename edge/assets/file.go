@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 )
@@ -14,6 +13,7 @@ type File struct {
 	MediaType string // Content-Type; "" for the CDN's own configuration files
 	Cache     string // Cache-Control, or ""
 	Bytes     []byte
+	SHA256    string // of Bytes, in hexadecimal; "" if nobody has asked
 }
 
 // SumOf returns the SHA-256 of a text in hexadecimal, as lists of documents have it.
@@ -40,10 +40,8 @@ func Open(path string) (*os.File, error) {
 
 // ReadFile reads the file at path if it IsFile.
 func ReadFile(path string) ([]byte, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
+	if info, err := os.Stat(path); err == nil && IsFile(info) != nil {
+		return nil, IsFile(info)
 	}
-	defer f.Close()
-	return io.ReadAll(f)
+	return os.ReadFile(path)
 }

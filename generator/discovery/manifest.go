@@ -3,10 +3,8 @@ package discovery
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"anteroom/edge/api"
-	"anteroom/edge/assets"
 	"anteroom/edge/canon"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/mcp/protocol"
@@ -44,7 +42,7 @@ func Index(a *contract.Answers, documents []output.File) ([]output.File, error) 
 }
 
 func manifestDocument(f output.File) model.ManifestDocument {
-	return model.ManifestDocument{Path: f.Path, MediaType: f.MediaType, Bytes: len(f.Bytes), SHA256: assets.SumOf(f.Bytes)}
+	return model.ManifestDocument{Path: f.Path, MediaType: f.MediaType, Bytes: len(f.Bytes), SHA256: f.SHA256}
 }
 
 func (g *family) manifest(documents []output.File) model.Manifest {
@@ -111,12 +109,9 @@ func (g *family) manifest(documents []output.File) model.Manifest {
 			Checkpoint: g.URL(tlog.CheckpointPath),
 		}
 	}
-	manifest.Documents = make([]model.ManifestDocument, len(documents))
-	var hashing sync.WaitGroup
-	for i, d := range documents {
-		hashing.Go(func() { manifest.Documents[i] = manifestDocument(d) })
+	for _, d := range documents {
+		manifest.Documents = append(manifest.Documents, manifestDocument(d))
 	}
-	hashing.Wait()
 	for _, route := range api.Routes {
 		manifest.Endpoints = append(manifest.Endpoints, model.ManifestEndpoint{
 			ID: route.ID, Path: route.Path, Methods: route.Methods(), Writes: contract.Writes(route), What: g.Summary(route.ID),

@@ -54,11 +54,11 @@ func (f *tree) files(t *testing.T) map[string]string {
 func content(version string, texts map[string]string) (docs []assets.File, s *snapshot.Snapshot) {
 	listed := []string{}
 	for _, path := range slices.Sorted(maps.Keys(texts)) {
-		docs = append(docs, assets.File{Path: path, Bytes: []byte(texts[path])})
+		docs = append(docs, (&Path{}).File(path, []byte(texts[path])))
 		listed = append(listed, fmt.Sprintf(`{"path":%q}`, path))
 	}
 	manifest := `{"content_version":"` + version + `","documents":[` + strings.Join(listed, ",") + `]}`
-	docs = append(docs, assets.File{Path: "/manifest.json", Bytes: []byte(manifest)})
+	docs = append(docs, NewFile("/manifest.json", []byte(manifest)))
 	return docs, &snapshot.Snapshot{
 		Format: snapshot.Format, Version: version + "0000", PreviewHosts: []string{}, RetiredKeys: []snapshot.Key{}, IndexNowURLs: []string{}, Sitemap: []string{},
 		Documents: map[string]snapshot.JSON{"aup": snapshot.JSON(`{"version":"` + version + `"}`)},

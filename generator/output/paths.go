@@ -33,7 +33,12 @@ func NewFile(path string, doc []byte) File {
 	if served == nil {
 		panic("nothing decides the headers of " + path + ": add it to the table of published paths")
 	}
-	return File{Path: path, MediaType: served.MediaType, Cache: served.Cache, Bytes: doc}
+	return served.File(path, doc)
+}
+
+// File returns a document that is served in this way.
+func (p *Path) File(path string, doc []byte) File {
+	return File{Path: path, MediaType: p.MediaType, Cache: p.Cache, Bytes: doc, SHA256: assets.SumOf(doc)}
 }
 
 const (
