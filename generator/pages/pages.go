@@ -104,12 +104,17 @@ var identifiers = regexp.MustCompile(` id="([^"]*)"`)
 
 func (g *family) render() (map[string]map[string]bool, error) {
 	pages, twins := make([][]byte, len(g.drafts)), make([]string, len(g.drafts))
+	ids := make([]map[string]bool, len(g.drafts))
 	var group errgroup.Group
 	for i := range g.drafts {
 		group.Go(func() (err error) {
 			d := &g.drafts[i]
 			if pages[i], err = g.html(d); err != nil {
 				return fmt.Errorf("page %s: %w", d.Name, err)
+			}
+			ids[i] = map[string]bool{}
+			for _, id := range identifiers.FindAllSubmatch(pages[i], -1) {
+				ids[i][string(id[1])] = true
 			}
 			if d.twin != "" {
 				twins[i] = g.twinOf(d)
@@ -123,11 +128,8 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	var all strings.Builder
 	anchors := map[string]map[string]bool{}
 	for i := range g.drafts {
-		d, ids := &g.drafts[i], map[string]bool{}
-		for _, id := range identifiers.FindAllSubmatch(pages[i], -1) {
-			ids[string(id[1])] = true
-		}
-		anchors[d.Path()] = ids
+		d := &g.drafts[i]
+		anchors[d.Path()] = ids[i]
 		g.Add("/"+d.Name+".html", pages[i])
 		if d.twin != "" {
 			g.Add(contract.TwinPath(d.Page), []byte(twins[i]))

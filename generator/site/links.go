@@ -27,8 +27,9 @@ func (s *Site) CheckLinks(paths map[string]bool, anchors map[string]map[string]b
 		}
 		for i := range d.texts {
 			t := &d.texts[i]
+			kept := spans(t.value, s.log())
 			t.eachLink(base, address, func(at int, target string) {
-				if !s.leavesOut(t.value, at) {
+				if slices.ContainsFunc(kept, func(s span) bool { return s.from <= at && at < s.to }) {
 					d.checkLink(t, at, target, own, paths, anchors)
 				}
 			})

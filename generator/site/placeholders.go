@@ -57,10 +57,6 @@ func (s *Site) log() int {
 	return withoutLog
 }
 
-func (s *Site) leavesOut(text string, at int) bool {
-	return !slices.ContainsFunc(spans(text, s.log()), func(s span) bool { return s.from <= at && at < s.to })
-}
-
 // Expand replaces the placeholders of a text. Its error names those without a value.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
@@ -88,6 +84,9 @@ func (s *Site) Expand() (*Site, error) {
 	expanded, log := *s, s.log()
 	with := func(values map[string]string) func(string) string {
 		return func(text string) string {
+			if !strings.Contains(text, "[[") {
+				return text
+			}
 			chosen := ""
 			for _, s := range spans(text, log) {
 				chosen += text[s.from:s.to]

@@ -242,6 +242,7 @@ type member struct {
 	optional, nullable bool // may be absent or blank; may be null
 	blank              bool
 	is                 string // format of a text, or of each text of a list: a key of formats; "" for none
+	format             format
 	values             []string
 	min, max           int // of a number, or characters of a text; max 0: no limit
 	minItems, maxItems int // of a list; maxItems 0: no limit
@@ -271,7 +272,7 @@ func membersOf(t reflect.Type) []member {
 		optional := options == "omitempty" || tag.Get("optional") == "true"
 		m := member{
 			name: key, optional: optional, nullable: f.Type.Kind() == reflect.Pointer && !optional,
-			is: tag.Get("is"), unique: tag.Get("unique") == "true", blank: tag.Get("blank") == "true", index: f.Index,
+			is: tag.Get("is"), format: formats[tag.Get("is")], unique: tag.Get("unique") == "true", blank: tag.Get("blank") == "true", index: f.Index,
 		}
 		for name, limit := range map[string]*int{
 			"min": &m.min, "max": &m.max, "minItems": &m.minItems, "maxItems": &m.maxItems,
@@ -338,7 +339,7 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		v.Set(reflect.MakeMap(v.Type()))
 		for _, e := range d.mapping(node) {
 			item := reflect.New(v.Type().Elem()).Elem()
-			d.decodeValue(e.value, item, join(path, e.key), &member{is: m.is, blank: m.blank})
+			d.decodeValue(e.value, item, join(path, e.key), &member{is: m.is, format: m.format, blank: m.blank})
 			d.places[join(path, e.key)] = e.at
 			v.SetMapIndex(reflect.ValueOf(e.key), item)
 		}
@@ -454,12 +455,12 @@ func (m *member) checkText(s string) (what, hint string) {
 	if m.values != nil && !slices.Contains(m.values, s) {
 		return ": " + strconv.Quote(shorten(s)) + " is not valid", didYouMean(s, m.values)
 	}
-	if f, ok := formats[m.is]; ok && !f.ok(s) {
+	if m.format.ok != nil && !m.format.ok(s) {
 		value := strconv.Quote(shorten(s))
 		if m.is == publicKey {
 			value = "this " + m.is
 		}
-		return ": " + value + " is not valid", f.want
+		return ": " + value + " is not valid", m.format.want
 	}
 	return "", ""
 }
