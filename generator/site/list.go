@@ -279,7 +279,7 @@ func (k *listKind) sound(value jsontext.Value) ListEntry {
 	}
 	for _, m := range membersOf(k.entry) {
 		missing := m.nullable && !bytes.Contains(value, []byte(`"`+m.name+`":`))
-		faulty = faulty || missing || !m.isSound(read.Elem().FieldByIndex(m.index))
+		faulty = faulty || missing || !m.isSound(read.Elem().FieldByIndex(m.index).Addr().Interface())
 	}
 	entry := read.Interface().(ListEntry)
 	if entry.check(func(_, _, _ string) { faulty = true }); faulty {
@@ -288,32 +288,23 @@ func (k *listKind) sound(value jsontext.Value) ListEntry {
 	return entry
 }
 
-func (m *member) isSound(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer:
-		return v.IsNil() && (m.optional || m.nullable) || !v.IsNil() && m.isSound(v.Elem())
-	case reflect.Slice:
-		n := v.Len()
-		if v.IsNil() || n < m.minItems || m.maxItems > 0 && n > m.maxItems {
-			return false
-		}
-		for i := range n {
-			for j := 0; m.unique && j < i; j++ {
-				if v.Index(i).Equal(v.Index(j)) {
-					return false
-				}
-			}
-			if !m.isSound(v.Index(i)) {
+// isSound reports that decodeValue has no fault for what json.Unmarshal read, and reads the same.
+func (m *member) isSound(value any) bool {
+	switch v := value.(type) {
+	case *string:
+		what, _ := m.checkText(*v)
+		return what == "" && *v == strings.TrimSpace(*v) && !strings.Contains(*v, "[[")
+	case **string:
+		return *v == nil || m.isSound(*v)
+	case **int: // without 0, which may be written -0
+		return *v == nil || **v >= max(1, m.min) && **v <= m.max
+	case *[]string:
+		for i, s := range *v {
+			if m.unique && slices.Contains((*v)[:i], s) || !m.isSound(&(*v)[i]) {
 				return false
 			}
 		}
-		return true
-	case reflect.String:
-		s := v.String()
-		what, _ := m.checkText(s)
-		return what == "" && s == strings.TrimSpace(s) && !strings.Contains(s, "[[")
-	case reflect.Int: // without 0, which may be written -0
-		return v.Int() >= max(1, int64(m.min)) && v.Int() <= int64(m.max)
+		return *v != nil && m.minItems <= len(*v) && len(*v) <= m.maxItems
 	}
 	return false
 }

@@ -136,6 +136,42 @@ func TestFaultsOfJSON(t *testing.T) {
 	}
 }
 
+// TestSound: an entry is decoded at once unless it has a fault, or is published in another form.
+func TestSound(t *testing.T) {
+	const member = `"verified_by_hand_on":null`
+	audit := fmt.Sprintf(`{"agent_name":"verified_by_hand_on","registration_sha256":"%064x","scope":"All.","claimed_at":"2026-02-01T10:00:00Z",`+
+		`"report_url":"https://example.org/","report_sha256":"%064x",%s}`, 1, 2, member)
+	job := `{"id":"a","title":"A","description":"A.","status":"open","posted":"2026-02-01","tags":["b","c"],"reward_credit_units":3,"poster":"d"}`
+	for _, c := range []struct {
+		kind     *listKind
+		src      string
+		old, new string
+		want     bool
+	}{
+		{auditors, audit, member, member, true},
+		{auditors, audit, "null", `"2026-02-02"`, true},
+		{auditors, audit, "null", `"2026-01-02"`, false},
+		{auditors, audit, "null", `"2026-02-31"`, false},
+		{auditors, audit, "," + member, "", false},
+		{auditors, audit, member, member + `,"more":1`, false},
+		{jobs, job, `,"reward_credit_units":3`, "", true},
+		{jobs, job, ":3", ":-0", false},
+		{jobs, job, ":3", ":1000001", false},
+		{jobs, job, `"A."`, `" A."`, false},
+		{jobs, job, `"A."`, `"\u005b[base_url]]"`, false},
+		{jobs, job, `["b","c"]`, "[]", true},
+		{jobs, job, `["b","c"]`, "null", false},
+		{jobs, job, `"c"`, `"b"`, false},
+		{jobs, job, `,"tags":["b","c"]`, "", false},
+		{jobs, job, `"open"`, `"completed"`, false},
+	} {
+		value := strings.Replace(c.src, c.old, c.new, 1)
+		if got := c.kind.sound([]byte(value)) != nil; got != c.want {
+			t.Errorf("%s: %v", value, got)
+		}
+	}
+}
+
 // For one wrong date, not all of a long list is read as YAML, which needs ten times as much memory.
 func TestOneWrongDate(t *testing.T) {
 	sound := jobsJSON(3000)
