@@ -91,7 +91,6 @@ func (w *workTree) changed(ctx context.Context, places ...string) (files []strin
 	return files, err
 }
 
-// lines splits an output of git with -z.
 func lines(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == 0 })
 }

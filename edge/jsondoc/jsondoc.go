@@ -564,7 +564,7 @@ func AppendString(dst []byte, s string) []byte {
 	return dst[:at+1]
 }
 
-const word = 8 // bytes that plain reads at once
+const word = 8 // bytes that plain reads at once; TinyGo inlines a function if it is told so
 
 // plain returns the number of bytes before the first to escape, of eight. A byte is less than n if
 // taking n away borrows from its top bit; c is zero in b^c. A borrow shows only after a true one.
@@ -609,7 +609,6 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 }
 
-// unescaped returns the number of bytes before the first to escape.
 func unescaped(s string) int {
 	i := 0
 	for len(s)-i >= word {

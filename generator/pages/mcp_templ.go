@@ -172,7 +172,6 @@ func facts(id, title string, rows []slipRow) templ.Component {
 	})
 }
 
-// endpointSlip has the facts of an endpoint, and an answer.
 func endpointSlip(id, title string, rows, answer []slipRow, isCounted bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

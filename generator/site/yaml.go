@@ -272,7 +272,8 @@ func membersOf(t reflect.Type) []member {
 		optional := options == "omitempty" || tag.Get("optional") == "true"
 		m := member{
 			name: key, optional: optional, nullable: f.Type.Kind() == reflect.Pointer && !optional,
-			is: tag.Get("is"), format: formats[tag.Get("is")], unique: tag.Get("unique") == "true", blank: tag.Get("blank") == "true", index: f.Index,
+			is: tag.Get("is"), format: formats[tag.Get("is")],
+			unique: tag.Get("unique") == "true", blank: tag.Get("blank") == "true", index: f.Index,
 		}
 		for name, limit := range map[string]*int{
 			"min": &m.min, "max": &m.max, "minItems": &m.minItems, "maxItems": &m.maxItems,

@@ -83,7 +83,6 @@ func (a *answer) about() []about {
 
 func (a *answer) String() string { return a.about()[0].member + " " + a.about()[0].value }
 
-// pattern is the name of several agents or orgs, or "".
 func (a *answer) pattern() string {
 	if name := a.AgentName + a.OrgName; strings.Contains(name, "*") {
 		return name
