@@ -133,7 +133,7 @@ func TestRemoteCommands(t *testing.T) {
 	}
 }
 
-// Only the store that is meant is worked on, and a call that fails leaves nothing behind.
+// Commands touch only the given store; a failed call leaves no files.
 func TestRemoteTarget(t *testing.T) {
 	s := startRemote(t)
 	s.fill()

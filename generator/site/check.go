@@ -68,7 +68,7 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 	day, attention := board.day(), &board.ObservedAttention
 	d.want(board.AsOf == day, "as_of", " is "+board.AsOf+", and the file is named after "+day,
 		"a verification is named after its as_of")
-	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " is not as_of",
+	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " must equal as_of",
 		"a board has the counts of its day")
 	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of",
 		"the future cannot be watched")
@@ -123,7 +123,7 @@ func checkQuest(d *document, q *Quest) {
 		}
 		d.checkQuestCall(at, step, op, called)
 		read := step.Method() == "GET"
-		d.want(!read || written == "", at+".operation", "a read after "+written, "reads that send nothing come first")
+		d.want(!read || written == "", at+".operation", "reads, but comes after "+written+", which writes", "move it up")
 		if !read && written == "" {
 			written = op.ID
 		}
@@ -187,7 +187,7 @@ func checkAUP(d *document, a *AUP) {
 		codes = append(codes, p.Code)
 	}
 	for _, code := range aupCodes {
-		d.want(slices.Contains(codes, code), "prohibited", "lacks the code "+code,
+		d.want(slices.Contains(codes, code), "prohibited", "the code "+code+" is missing",
 			"the policy has exactly "+strings.Join(aupCodes, ", "))
 	}
 }
@@ -204,7 +204,7 @@ func exactKeys[T any](d *document, path string, mapping map[string]T, want []str
 	}
 	for _, key := range want {
 		_, has := mapping[key]
-		d.want(has || slices.Contains(misspelled, key), path, "lacks "+join(path, key), "add it")
+		d.want(has || slices.Contains(misspelled, key), path, join(path, key)+" is missing", "add it")
 	}
 }
 
@@ -245,7 +245,7 @@ func checkMCP(d *document, m *MCP) {
 		exactKeys(d, at+".arguments", prompt.Arguments, arguments)
 		parts := prompt.Parts(arguments)
 		for _, argument := range arguments {
-			d.want(prompt.Text == "" || slices.Contains(parts, argument), at+".text", "lacks {"+argument+"}",
+			d.want(prompt.Text == "" || slices.Contains(parts, argument), at+".text", "{"+argument+"} is missing",
 				"use every argument in the text")
 		}
 	}
@@ -301,7 +301,7 @@ func checkMarkers(d *document, page *Page) {
 	}
 	for _, name := range known {
 		if seen[Marker(name)] == 0 {
-			d.report(place{body.at.Line, 1}, "lacks the marker "+Marker(name),
+			d.report(place{body.at.Line, 1}, "the marker "+Marker(name)+" is missing",
 				"put it alone in a line, in the place of the derived text")
 		}
 	}
@@ -337,7 +337,7 @@ func (s *Site) CheckEndpoints() error {
 	}
 	for _, id := range ids {
 		if _, ok := s.Endpoints[id]; !ok {
-			d.report(place{}, "lacks "+id, "add its summary and description")
+			d.report(place{}, id+" is missing", "add its summary and description")
 		}
 	}
 	return s.faults()

@@ -362,7 +362,7 @@ func checkKeys(d *document, service *Service, verifications []Verification) {
 	for _, v := range verifications {
 		for _, key := range v.ReceiptKeys {
 			if !slices.Contains(listed, key) {
-				d.fault("receipt_keys", "receipt_keys lacks "+key+", which it had on "+v.File,
+				d.fault("receipt_keys", key+" is missing, which "+v.File+" has",
 					"list it under retired, if it leaked with revoked: REASON")
 				listed = append(listed, key)
 			}

@@ -197,15 +197,15 @@ func (d *document) mapping(node *yaml.Node) []entry {
 const (
 	kindMapping = "a mapping"
 	kindList    = "a list"
-	kindText    = "a text"
+	kindText    = "a string"
 	kindInteger = "an integer"
 	kindNumber  = "a number"
 	kindBoolean = "a boolean"
 	kindNothing = "nothing"
 )
 
-// kindOf returns a plain date as a text, and a number with an exponent but no point: 12e3 may be an
-// identifier.
+// kindOf returns a plain date as a string, and a number with an exponent but no point: 12e3 may be
+// an identifier.
 func kindOf(node *yaml.Node) string {
 	switch {
 	case node.Kind == yaml.AliasNode || node.Anchor != "":
@@ -293,10 +293,10 @@ var wanted = map[reflect.Kind]struct{ kind, hint string }{
 	reflect.Struct:    {kindMapping, "write key: value lines here"},
 	reflect.Map:       {kindMapping, "write key: value lines here"},
 	reflect.Slice:     {kindList, "begin each element with \"- \", or write [] for none"},
-	reflect.String:    {kindText, "write it as a text"},
+	reflect.String:    {kindText, "write it as a string"},
 	reflect.Int:       {kindInteger, "write digits, without quotes"},
 	reflect.Bool:      {kindBoolean, "write true or false"},
-	reflect.Interface: {"a text, an integer, a list or a mapping", "write one of them"},
+	reflect.Interface: {"a string, an integer, a list or a mapping", "write one of them"},
 }
 
 var loose = map[string]reflect.Type{
@@ -330,7 +330,7 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		if want.kind == kindText && slices.Contains([]string{kindInteger, kindNumber, kindBoolean}, kind) {
 			want.hint = "put it in quotes"
 		}
-		d.report(at, strings.TrimPrefix(path+": ", ": ")+"want "+want.kind+", not "+kind, want.hint)
+		d.report(at, strings.TrimPrefix(path+": ", ": ")+"want "+want.kind+", got "+kind, want.hint)
 		return
 	}
 	switch v.Kind() {
@@ -431,7 +431,7 @@ func (d *document) decodeStruct(entries []entry, v reflect.Value, path string) {
 				d.decodeValue(e.value, v.FieldByIndex(m.index), join(path, m.name), m)
 			}
 		case !m.optional && !slices.Contains(misspelled, m.name):
-			d.fault(path, "lacks "+join(path, m.name), "add it")
+			d.fault(path, join(path, m.name)+" is missing", "add it")
 		}
 	}
 }

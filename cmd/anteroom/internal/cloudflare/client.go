@@ -246,7 +246,7 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 		return nil, err
 	}
 	if answer.Rows == nil || *answer.Rows != len(answer.Data) {
-		return nil, errors.New("read observations: the response lacks rows (ask for fewer days)")
+		return nil, errors.New("read observations: the response has no rows (ask for fewer days)")
 	}
 	all := make([]records.Observation, len(answer.Data))
 	for i, row := range answer.Data {

@@ -222,7 +222,7 @@ func inline(sql string, args []any) (string, []string, error) {
 
 func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
 	if r.Columns == nil || r.Rows == nil {
-		return nil, errors.New("the response lacks its rows")
+		return nil, errors.New("the response has no rows")
 	}
 	for i, row := range r.Rows {
 		if len(row) != len(r.Columns) {
@@ -237,7 +237,7 @@ func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
 				}
 				row[k] = int64(value)
 			default:
-				return nil, fmt.Errorf("row %d, column %q: want a text, an integer or null", i+1, r.Columns[k])
+				return nil, fmt.Errorf("row %d, column %q: want a string, an integer or null", i+1, r.Columns[k])
 			}
 		}
 	}

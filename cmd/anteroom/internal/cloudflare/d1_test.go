@@ -111,10 +111,10 @@ func TestFaults(t *testing.T) {
 		{"an echo of the token", 400, `{"errors":[{"code":1,"message":"` + d1test.Token + `"}]}`, 1, `code 1: "…"`},
 		{"no result", 200, good(""), 1, "got results of 0 statements, want 1"},
 		{"a failure", 200, good(`{"success":false}`), 1, "statement 1 failed"},
-		{"no rows", 200, good(`{"success":true,"results":{}}`), 1, "the response lacks its rows"},
+		{"no rows", 200, good(`{"success":true,"results":{}}`), 1, "the response has no rows"},
 		{"a short row", 200, good(`{"success":true,"results":{"columns":["a","b"],"rows":[[1]]}}`), 1, "row 1 has 1 values for 2 columns"},
 		{"a fraction", 200, good(`{"success":true,"results":{"columns":["a"],"rows":[[1.5]]}}`), 1, `row 1, column "a": not an exact integer`},
-		{"a list", 200, good(`{"success":true,"results":{"columns":["a"],"rows":[[[]]]}}`), 1, "want a text, an integer or null"},
+		{"a list", 200, good(`{"success":true,"results":{"columns":["a"],"rows":[[[]]]}}`), 1, "want a string, an integer or null"},
 	} {
 		before := len(server.Calls)
 		server.Fail = func(w http.ResponseWriter, _ int) bool { d1test.Answer(w, c.status, c.body); return true }
@@ -216,7 +216,7 @@ func TestObserved(t *testing.T) {
 		t.Errorf("%v, %v, asked %s", rows, err, asked)
 	}
 	for body, want := range map[string]string{
-		`{"data":[],"rows":1}`: "lacks rows", `{"data":[]}`: "lacks rows", `{`: "truncated",
+		`{"data":[],"rows":1}`: "the response has no rows", `{"data":[]}`: "the response has no rows", `{`: "truncated",
 		`{"data":[{"day":null,"client":"a","kind":"b","n":1}],"rows":1}`:  "row 1 is not three texts and a number",
 		`{"data":[{"day":"a","client":"a","kind":"b","n":1.5}],"rows":1}`: "row 1 is",
 	} {

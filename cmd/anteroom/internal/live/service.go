@@ -53,7 +53,7 @@ func New(address string) (*Service, error) {
 	switch {
 	case err != nil:
 	case base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
-		err = fmt.Errorf("%q lacks the form https://www.anteroom.example", address)
+		err = fmt.Errorf("%q is not of the form https://www.anteroom.example", address)
 	case base.Path != "" && base.Path != "/" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
 		err = fmt.Errorf("%q has more than a scheme, a host and a port", base.Redacted())
 	}

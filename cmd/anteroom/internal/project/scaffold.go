@@ -332,7 +332,7 @@ func oneLine(most int) func(string) string {
 	return func(text string) string {
 		switch {
 		case strings.TrimSpace(text) == "":
-			return "want a text"
+			return "want a string"
 		case !utf8.ValidString(text) || strings.ContainsFunc(text,
 			func(r rune) bool { return r == '\t' || quote.Invisible(r) }):
 			return "want one line without control and invisible characters"

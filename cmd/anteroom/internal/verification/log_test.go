@@ -63,7 +63,7 @@ func TestLogRefuses(t *testing.T) {
 			other.list()
 			other.verify("11:00:00", "")
 			found.site.Log, s.key = other.site().Log, other.key
-		}, "the log lacks entry " + tlog.RecordHash(id(1), hexSum(canon.Registration("lark", ""))) + ", a verified record"},
+		}, "entry " + tlog.RecordHash(id(1), hexSum(canon.Registration("lark", ""))) + ", a verified record, is missing from the log"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t)
