@@ -26,7 +26,7 @@ import (
 type generation struct {
 	content, public string
 	secret          keys.Receipt
-	check           bool
+	check, verbose  bool
 	allowed         []string // regressions
 }
 
@@ -46,6 +46,7 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 				}
 				return err
 			}
+			r.Verbose = g.verbose
 			if err = r.Print(t); err == nil && g.check {
 				err = r.Stale(g.content)
 			}
@@ -57,6 +58,7 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 	contentFlag(flags, &g.content)
 	flags.StringVar(&g.public, "out", publicFolder, "the `folder` of the documents")
 	flags.BoolVar(&g.check, "check", false, "write nothing; fail if the documents are not up to date")
+	flags.BoolVar(&g.verbose, "verbose", false, "list every changed file, not only its kind")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }

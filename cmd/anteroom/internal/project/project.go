@@ -104,6 +104,7 @@ type Report struct {
 	Changes   int                   `json:"changes"` // new, changed and removed files, the snapshot included
 	Warnings  []string              `json:"warnings"`
 
+	Verbose  bool                 `json:"-"` // Print lists every changed file
 	Changed  []output.PlannedFile `json:"-"` // the files of Changes
 	Artifact *output.Artifact     `json:"-"` // as serve and deploy read it; nil with Check if they refuse it
 	refusal  error                // theirs
@@ -189,30 +190,54 @@ func (r *Report) Stale(content string) error {
 		r.Out, cli.Plural(r.Changes, "document"), content)
 }
 
-// Print prints a table of the changes and a summary, or one JSON object with all documents. The
-// thousands of files of a log share a line for each status.
+// Print prints a table of the changes and a summary, or one JSON object with all documents. Several
+// documents of one kind and status share a line, unless Verbose is set.
 func (r *Report) Print(t *cli.Terminal) error { return t.Answer(r, func() { r.printTable(t) }) }
+
+// kindOf returns the folder that a document is in, or the ending of one at the top.
+func kindOf(document string) string {
+	folder, name, _ := strings.Cut(document[1:], "/")
+	if name != "" {
+		return "/" + folder + "/"
+	}
+	return "*" + document[max(0, strings.Index(document, ".")):]
+}
+
+const fewFiles = 3 // that have a line each
 
 func (r *Report) printTable(t *cli.Terminal) {
 	table := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
 	statuses := []output.Status{output.New, output.Changed, output.Same, output.Removed, output.Kept}
-	files, sizes := map[output.Status]int{}, map[output.Status]int64{} // of a log
-	for _, e := range append(slices.Clone(r.Documents), r.Snapshot) {
-		if e.Status == output.Same {
-			continue
-		}
-		if tlog.Published(e.Path) && e.Status != output.Kept {
-			files[e.Status]++
-			sizes[e.Status] += e.Size
-			continue
-		}
-		name, _ := quote.Visible(e.Path) // the folder may contain any file
-		fmt.Fprintf(table, "%s\t%d\t%s\n", name, e.Size, e.Status)
+	type group struct {
+		kind   string
+		status output.Status
 	}
-	for _, status := range statuses {
-		if n := files[status]; n > 0 {
-			fmt.Fprintf(table, "%s/, %s\t%d\t%s\n", tlog.Folder, cli.Plural(n, "file"), sizes[status], status)
+	members := map[group][]output.PlannedFile{}
+	for _, e := range r.Documents {
+		g := group{kindOf(e.Path), e.Status}
+		members[g] = append(members[g], e)
+	}
+	line := func(name string, size int64, status output.Status) {
+		fmt.Fprintf(table, "%s\t%d\t%s\n", name, size, status)
+	}
+	for _, e := range r.Documents {
+		g := group{kindOf(e.Path), e.Status}
+		files := members[g]
+		switch {
+		case e.Status == output.Same:
+		case r.Verbose || e.Status == output.Kept || len(files) <= fewFiles:
+			name, _ := quote.Visible(e.Path) // the folder may contain any file
+			line(name, e.Size, e.Status)
+		case e.Path == files[0].Path:
+			size := int64(0)
+			for _, f := range files {
+				size += f.Size
+			}
+			line(g.kind+", "+cli.Plural(len(files), "file"), size, e.Status)
 		}
+	}
+	if s := r.Snapshot; s.Status != output.Same {
+		line(s.Path, s.Size, s.Status)
 	}
 	table.Flush()
 	var counts []string
