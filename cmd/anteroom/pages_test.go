@@ -94,7 +94,7 @@ func TestOperations(t *testing.T) {
 	check(t, os.WriteFile("answers.yaml", []byte("{registrations: [{agent_name: ledger-lark, decision: vouch, reason: we met}, {agent_name: odd-owl, decision: leave}], texts: {}}"), 0o600))
 	operate(t, "publish", "--no-live", "--answers", "answers.yaml", "--yes")
 	operate(t, "generate")
-	has(t, runBlocks(t, list), "erased 1 contact and 1 message", "all records match their verifications", "1 message pending again", "ok      backups: ", "Readers will see of pilot_waitlist.verified_organic_agent_conversions: it was 1, and is 0. A test was counted.")
+	has(t, runBlocks(t, list), "erased 1 contact and 1 message", "all records match their verifications", "2 messages pending again", "ok      backups: ", "Readers will see of pilot_waitlist.verified_organic_agent_conversions: it was 1, and is 0. A test was counted.")
 }
 
 // A command that the pages name is one of the program, with flags that it has; a file or a target
