@@ -39,7 +39,7 @@ var RequestHeaders = slices.Concat(ReadHeaders, singles, purposes, []string{
 })
 
 var (
-	// ReadHeaders are all that matter to a GET or HEAD without a query, but of the MCP server.
+	// ReadHeaders are those of a GET or HEAD without a query, except to the MCP server.
 	ReadHeaders = []string{"if-none-match", selftest.Header}
 
 	singles  = []string{"content-type", "mcp-protocol-version", "mcp-method", "mcp-name"} // must have one value

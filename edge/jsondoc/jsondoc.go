@@ -589,7 +589,7 @@ func escape(dst []byte, at int, s string) (longer []byte, end int) {
 	return room(appendEscape(dst[:at], s[0]), 2*len(s)+word)
 }
 
-// room returns b with at least n bytes beyond its end, and where that was. Under TinyGo slices.Grow
+// room returns b up to a capacity for n more bytes, and its former length. Under TinyGo slices.Grow
 // allocates them twice.
 //
 //go:inline

@@ -210,7 +210,7 @@ func (g *family) twinOf(d *draft) string {
 // coded is a text, and the text with spaces for its code.
 type coded struct{ text, visible string }
 
-// replace leaves marks in code as they are.
+// replace leaves marks in code unchanged.
 func (c *coded) replace(mark *regexp.Regexp, with string) {
 	var text, visible []byte
 	end := 0

@@ -270,8 +270,8 @@ func readList(file string, src []byte, kind *listKind) (*List, Errors) {
 	return kind.list(asOf, entries, len(src)), nil
 }
 
-// sound returns the entry of a JSON value that has no fault, and whose texts are published as they
-// are. It returns nil for any other value: decodeEntry reads it.
+// sound returns the entry of a JSON value that has no fault, and whose texts are published
+// unchanged. It returns nil for any other value: decodeEntry reads it.
 func (k *listKind) sound(value jsontext.Value) ListEntry {
 	read, faulty := reflect.New(k.entry), false
 	if json.Unmarshal(value, read.Interface(), json.RejectUnknownMembers(true)) != nil {
