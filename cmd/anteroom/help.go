@@ -22,7 +22,7 @@ var helpText string
 var helpValues = map[string]string{
 	"WranglerVersion": cloudflare.WranglerVersion,
 	"TokenVariable":   cloudflare.TokenVariable,
-	"Permissions":     strings.ReplaceAll(cloudflare.Permissions, "; ", ",\n"),
+	"Permissions":     strings.NewReplacer(", ", " > ", "; ", "\n  ").Replace("  " + cloudflare.Permissions),
 	"Allowances":      strings.Join(cloudflare.Allowances, ", "),
 	"KeyPrefix":       receiptkey.Prefix,
 }
