@@ -91,7 +91,7 @@ func rotateReceipt(t *cli.Terminal, s *site.Site, out string, known bool, file s
 
 func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file string) error {
 	if s.Log.Current() != nil {
-		return cli.Unusable("the log has entries under %s: a new key begins a new log (copy log/, scoreboard/ and "+
+		return cli.Unusable("the log has entries under %s: a new key starts a new log (copy log/, scoreboard/ and "+
 			"scoreboard.json of the published documents into a folder of static/ first, and remove log/ of the content)",
 			s.Log.Key)
 	}
@@ -104,7 +104,7 @@ func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file strin
 	t.Printf("Next, in this order:")
 	t.Printf("1. %s.", keepFile(out, known, "log-key-file"))
 	t.Printf("2. Review the diff of %s, and commit it.", file)
-	t.Printf("3. Run anteroom publish: it begins the log, with all earlier counts.")
+	t.Printf("3. Run anteroom publish: it starts the log, with all earlier counts.")
 	return nil
 }
 

@@ -109,7 +109,7 @@ func (o *logCheck) run(ctx context.Context, t *cli.Terminal, answers []string) e
 	}
 	seen, err := o.seen()
 	if err != nil {
-		return cli.Unusable("read %s: %w (restore it, or begin with another file)", o.state, err)
+		return cli.Unusable("read %s: %w (restore it, or start with another file)", o.state, err)
 	}
 	for _, note := range seen.Checkpoints {
 		what.Kept = append(what.Kept, []byte(note))

@@ -84,7 +84,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Begin a service:", []*cobra.Command{
+		{"Start a service:", []*cobra.Command{
 			initCommand(t), parent("key", keyRotateCommand(t)),
 		}},
 		{"Publish and serve:", []*cobra.Command{

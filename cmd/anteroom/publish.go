@@ -79,7 +79,7 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	flags.BoolVar(&p.correct, "correct", false, "decide without new records, to correct an earlier decision")
 	flags.BoolVar(&p.undo, "undo", false, "remove the newest verification, as long as it is not public")
 	cmd.MarkFlagsMutuallyExclusive("template", "undo", "answers")
-	flags.BoolVar(&o.NewStore, "new-store", false, "begin with another store, if the verified one is gone for good")
+	flags.BoolVar(&o.NewStore, "new-store", false, "start another store, if the verified one is gone for good")
 	flags.StringVar(&p.reload, "reload", "", "the `command` that makes the server read the new documents")
 	p.at.add(flags)
 	flags.BoolVar(&p.noLive, "no-live", false, "neither ask, reload, deploy nor compare the live service")

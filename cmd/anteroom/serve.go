@@ -37,7 +37,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	hostFlags(flags, &o)
 	flags.StringVar(&o.Address, "addr", defaultAddress, "the `address` to listen at")
 	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of the database and the mail")
-	flags.BoolVar(&o.Create, "create", false, "begin with a new database if the data folder has none")
+	flags.BoolVar(&o.Create, "create", false, "create the database if the data folder has none")
 	flags.StringVar(&o.TakeOver, "take-over", "", "adopt the database of this other service, a `host`")
 	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "",
 		"the `header` in which a proxy in front sends the caller's address")
