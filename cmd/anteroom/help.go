@@ -22,7 +22,7 @@ var helpText string
 var helpValues = map[string]string{
 	"WranglerVersion": cloudflare.WranglerVersion,
 	"TokenVariable":   cloudflare.TokenVariable,
-	"Permissions":     strings.NewReplacer(", ", " > ", "; ", "\n  ").Replace("  " + cloudflare.Permissions),
+	"Permissions":     strings.Join(cloudflare.Permissions, "\n  "),
 	"Allowances":      strings.Join(cloudflare.Allowances, ", "),
 	"KeyPrefix":       receiptkey.Prefix,
 }

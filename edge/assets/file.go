@@ -13,7 +13,7 @@ type File struct {
 	MediaType string // Content-Type; "" for the CDN's own configuration files
 	Cache     string // Cache-Control, or ""
 	Bytes     []byte
-	SHA256    string // of Bytes, in hexadecimal; "" if nobody has asked
+	SHA256    string // of Bytes, in hexadecimal; "" unless generate made the file
 }
 
 // SumOf returns the SHA-256 of a text in hexadecimal, as lists of documents have it.
@@ -32,16 +32,24 @@ func IsFile(info fs.FileInfo) error {
 
 // Open opens the file at path for reading if it IsFile.
 func Open(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && IsFile(info) != nil {
-		return nil, IsFile(info)
+	if err := isFileAt(path); err != nil {
+		return nil, err
 	}
 	return os.Open(path)
 }
 
 // ReadFile reads the file at path if it IsFile.
 func ReadFile(path string) ([]byte, error) {
-	if info, err := os.Stat(path); err == nil && IsFile(info) != nil {
-		return nil, IsFile(info)
+	if err := isFileAt(path); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(path)
+}
+
+func isFileAt(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // opening it fails too
+	}
+	return IsFile(info)
 }

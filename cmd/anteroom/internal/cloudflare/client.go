@@ -37,7 +37,7 @@ const (
 	permissionAccounts  = "Account, Account Settings, Read"
 )
 
-const Permissions = "Account, Workers Scripts, Edit; Account, D1, Edit; Zone, Workers Routes, Edit"
+var Permissions = []string{"Account > Workers Scripts > Edit", "Account > D1 > Edit", "Zone > Workers Routes > Edit"}
 
 const (
 	longestCall = time.Minute // D1 ends a query after 30 seconds

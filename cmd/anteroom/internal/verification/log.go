@@ -78,7 +78,8 @@ func (s *stage) records(v *survey, d *decided) error {
 				s.logged[r.hash] = s.next + int64(len(s.entries))
 				s.entries = append(s.entries, tlog.Entry{Kind: as, Hash: r.hash})
 			default:
-				return fmt.Errorf("entry %s, a verified record, is missing from the log (bring back content/log from git)", r.hash)
+				return fmt.Errorf("entry %s, a verified record, is missing from the log "+
+					"(bring back content/log from git)", r.hash)
 			}
 		}
 	}
@@ -106,7 +107,8 @@ func (s *stage) vouched(ledger *site.Ledger) error {
 		}
 		at, logged := s.logged[hash]
 		if !logged {
-			return fmt.Errorf("entry %s, a vouched registration, is missing from the log (bring back content/log from git)", hash)
+			return fmt.Errorf("entry %s, a vouched registration, is missing from the log "+
+				"(bring back content/log from git)", hash)
 		}
 		if before, exists := first[e.Agent]; !exists || at < before {
 			first[e.Agent] = at
