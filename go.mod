@@ -17,6 +17,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: schemas of answers
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/spf13/pflag v1.0.9 // flags of commands
+	github.com/tdewolff/minify/v2 v2.24.25 // the style sheet, minified
 	github.com/wneessen/go-mail v0.8.1 // mail messages and SMTP
 	github.com/yuin/goldmark v1.8.7 // Markdown
 	go.yaml.in/yaml/v4 v4.0.0 // YAML with each node's line and column, for faults; by the YAML organisation
@@ -41,6 +42,7 @@ require (
 	github.com/prometheus/common v0.70.1 // indirect
 	github.com/prometheus/procfs v0.21.1 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/tdewolff/parse/v2 v2.8.20 // indirect
 	github.com/tidwall/gjson v1.14.4 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"html"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -161,23 +162,32 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 		write(w, "</tbody></table>\n")
 		return ast.WalkContinue, nil
 	}
-	stack := node.FirstChild().ChildCount() > 2
+	columns := node.(*tables.Table).Alignments
+	words := func(a tables.Alignment) bool { return a != tables.AlignRight }
+	stack := len(columns) > 2
 	for row := node.FirstChild(); row != nil && !stack; row = row.NextSibling() {
 		stack = len(plainText(row.FirstChild(), src)) > longKey
 	}
-	if !stack {
+	switch {
+	case !slices.ContainsFunc(columns[1:], words):
+		write(w, `<table class="tight">`)
+	case stack:
+		write(w, `<table class="stack">`)
+		node.SetAttributeString(stacks, true)
+	default:
 		write(w, "<table>")
-		return ast.WalkContinue, nil
 	}
-	write(w, `<table class="stack">`)
-	node.SetAttributeString(stacks, true)
 	return ast.WalkContinue, nil
 }
 
-func renderTableHeader(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
+func renderTableHeader(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	switch hasHeads := plainText(node, src) != ""; {
+	case !hasHeads:
+		write(w, "<tbody>\n")
+		return ast.WalkSkipChildren, nil
+	case entering:
 		write(w, "<thead><tr>")
-	} else {
+	default:
 		write(w, "</tr></thead><tbody>\n")
 	}
 	return ast.WalkContinue, nil

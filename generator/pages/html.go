@@ -10,8 +10,9 @@
 // note set apart. The words after the language of a block of code are its caption; one line in the
 // language sh is a command to copy. The first column of a table names its rows, and a column
 // aligned to the right has numbers. A link to #place there makes the row that place, and an empty
-// cell there continues the row above. A table that would not fit a phone becomes a list there. What
-// is between the lines <!-- fold WORDS --> and <!-- end fold --> is folded. Raw HTML is left out.
+// cell there continues the row above. A table without words in its heads has no heads. A table that
+// would not fit a phone becomes a list there, unless only numbers follow its first column. What is
+// between the lines <!-- fold WORDS --> and <!-- end fold --> is folded. Raw HTML is left out.
 //
 // Components (templ) show text that may hold a date by dated. They may use these classes of
 // the style sheet only:
@@ -22,14 +23,23 @@
 //	tear     an <hr> between a slip and its stub
 //	board    a <dl> of large numbers; in a slip with strip they are smaller
 //	top      the heading of a slip and what stands to its right
-//	split    words on the left and a slip on the right; with even, halves
+//	split    words on the left and a slip on the right; with even, halves; with side, a narrow slip
 //	groups   columns of equal width
+//	pair     two columns, one below the other on a phone
+//	rule     a rule with its examples
+//	step     a call and what it returns
+//	list     entries, each a <details> of one line that opens to a slip
 //	tabs     links to two parts, #check and #get, of which one is shown
 //	code     a <figure> with a caption and a block of code
 //	fields   the labels and fields of a form in a grid; all is as wide as the grid
+//	field    a label with its field, and its fault
+//	seat     a field with a number next to it; sum, their total
+//	second   a submit button in outline
 //	actions  buttons, and what belongs to them, in a row
 //	stack    a <table> that becomes a list on a phone: each <td> has data-label, each row a
 //	         <th scope="row">
+//	calls    such a table of calls, whose methods are each a tag; writes marks a call that writes
+//	tight    a <table> of numbers, which keeps its columns on a phone
 //	mark     a short status in the colour of a verdict; the words say it too
 //	small quiet  secondary text
 //

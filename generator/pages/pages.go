@@ -18,6 +18,8 @@ import (
 	"anteroom/generator/site"
 
 	"github.com/a-h/templ"
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -84,7 +86,7 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
 	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and " +
 		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
-	g.Add("/style.css", style)
+	g.addStyle()
 	g.Add(output.IconPath, []byte(cmp.Or(g.Site.Icon, icon)))
 	names, _ := fs.Glob(scripts, "*")
 	for _, name := range names {
@@ -96,6 +98,14 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 	}
 	files, err = g.Result()
 	return files, anchors, err
+}
+
+func (g *family) addStyle() {
+	var small bytes.Buffer
+	if err := css.Minify(minify.New(), &small, bytes.NewReader(style), nil); err != nil {
+		g.Fail("minify style.css: %w", err)
+	}
+	g.Add("/style.css", small.Bytes())
 }
 
 const notFound = "404"
