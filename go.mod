@@ -10,6 +10,7 @@ require (
 	github.com/cloudflare/cloudflare-go/v6 v6.10.0 // D1, settings: packages of single products, as all add 19 MB
 	github.com/coreos/go-systemd/v22 v22.7.0 // readiness, reloads and the watchdog of systemd
 	github.com/creack/pty v1.1.24 // tests: a terminal
+	github.com/fyne-io/oksvg v0.2.0 // the mark in the preview picture of links
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // ordered members; lists too long for a tree
 	github.com/mattn/go-isatty v0.0.24 // whether there is a terminal
 	github.com/prometheus/client_golang v1.24.1 // metrics of anteroom serve
@@ -17,6 +18,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: schemas of answers
 	github.com/spf13/cobra v1.10.2 // the command line
 	github.com/spf13/pflag v1.0.9 // flags of commands
+	github.com/srwiley/rasterx v0.0.0-20220730225603-2ab79fcdd4ef // shapes for oksvg
 	github.com/tdewolff/minify/v2 v2.24.25 // the style sheet, minified
 	github.com/wneessen/go-mail v0.8.1 // mail messages and SMTP
 	github.com/yuin/goldmark v1.8.7 // Markdown
@@ -47,8 +49,9 @@ require (
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/tidwall/sjson v1.2.5 // indirect
-	golang.org/x/crypto v0.54.0 // indirect
-	golang.org/x/text v0.40.0 // indirect
+	golang.org/x/crypto v0.58.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect

@@ -51,18 +51,17 @@ func generate(s *site.Site) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
+	if expanded.Log.Current() == nil { // a section of the scoreboard says so
+		isLog := func(p site.Page) bool { return p.Name == contract.LogPage }
+		expanded.Pages = slices.DeleteFunc(expanded.Pages, isLog)
+	}
 	// The path of the front page, "/", sorts before all others.
 	slices.SortStableFunc(expanded.Pages, func(a, b site.Page) int { return strings.Compare(a.Path(), b.Path()) })
-	var group errgroup.Group
-	var card []byte
-	group.Go(func() error { // it depends on the service's own words alone, and takes long
-		card = pages.Card(expanded.Service.Name, expanded.Service.Summary, expanded.Service.CanonicalHost)
-		return nil
-	})
 	a, err := contract.New(expanded)
 	if err != nil {
 		return nil, err
 	}
+	var group errgroup.Group
 	var anchors map[string]map[string]bool
 	var logRest []File
 	families := []func(*contract.Answers) ([]File, error){
@@ -86,9 +85,9 @@ func generate(s *site.Site) (*Output, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	files := append(slices.Concat(made...), output.NewFile(output.CardPath, card))
+	files := slices.Concat(made...)
 	a.Snapshot.Documents[api.Pages] = output.Compact(output.Pages(files))
-	if files, err = withOwn(s, files); err != nil {
+	if files, err = withOwn(a, s, files); err != nil {
 		return nil, err
 	}
 	index, err := discovery.Index(a, files)
@@ -114,7 +113,7 @@ func generate(s *site.Site) (*Output, error) {
 
 // withOwn adds the operator's own files. It refuses the paths of other documents, made so far or
 // not, and those that a host or the CDN answers itself.
-func withOwn(s *site.Site, files []File) ([]File, error) {
+func withOwn(a *contract.Answers, s *site.Site, files []File) ([]File, error) {
 	taken := []string{health.Live, health.Ready, "/api", "/v1", "/cdn-cgi", "/scoreboard", tlog.Folder}
 	var faults site.Errors
 	for i := range files {
@@ -126,7 +125,7 @@ func withOwn(s *site.Site, files []File) ([]File, error) {
 	for _, p := range output.Paths {
 		taken = append(taken, p.Pattern) // no own file has a star
 	}
-	for _, line := range discovery.Redirects {
+	for _, line := range discovery.Redirects(a) {
 		taken = append(taken, strings.Fields(line)[0])
 	}
 	for i := range s.Static {

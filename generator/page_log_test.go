@@ -93,7 +93,7 @@ func TestTextsOfTheLog(t *testing.T) {
 		}
 	}
 	for path, text := range map[string]string{
-		"/field-guide.html.md": "**Public log.** Counts are verified by hand; no log proves them.", "/log.html.md": "This service keeps no log yet", "/manifest.json": `"log": null`,
+		"/field-guide.html.md": "**Public log.** Counts are verified by hand; no log proves them.", "/scoreboard.html.md": "This service keeps no public log yet", "/_redirects": "/log.html /scoreboard.html#log 308", "/manifest.json": `"log": null`,
 	} {
 		if says(with, path, text) || !says(unsigned, path, text) || !says(without, path, text) {
 			t.Errorf("%s does not say %q without a log alone", path, text)

@@ -11,7 +11,7 @@ type Redirects map[string]Redirect
 // Redirect is the answer at a path to any method: a redirect or, with status 200, the document of
 // another path.
 type Redirect struct {
-	To     string // a path, perhaps with a query
+	To     string // a path, perhaps with a query or a fragment
 	Status int
 }
 
@@ -28,10 +28,14 @@ func ParseRedirects(text string) (Redirects, error) {
 	return all, nil
 }
 
-// Location appends a query unless the target has its own.
+// Location adds a query unless the target has its own.
 func (r Redirect) Location(query string) string {
 	if query == "" || strings.Contains(r.To, "?") {
 		return r.To
 	}
-	return r.To + "?" + query
+	path, fragment, has := strings.Cut(r.To, "#")
+	if has {
+		fragment = "#" + fragment
+	}
+	return path + "?" + query + fragment
 }

@@ -48,14 +48,20 @@ func describedBy(path string) string {
 	return "Link: <" + path + `>; rel="describedby"; type="` + output.MediaSchema + `"`
 }
 
-// Redirects are the lines of the _redirects file. If the CDN serves exact paths only, it serves
+// Redirects returns the lines of the _redirects file. If the CDN serves exact paths only, it serves
 // index.html at /index.html but not at /. Many look for an MCP server at /mcp: 308 keeps method and
-// body. Audits once had a separate page.
-var Redirects = []string{
-	"/ /index.html 200",
-	output.MCPShort + " " + protocol.Path + " 308",
-	"/auditors.html /jobs.html 308",
-	"/auditors.html.md /jobs.html.md 308",
+// body. Audits once had a separate page, and the log has none before its first verification.
+func Redirects(a *contract.Answers) []string {
+	lines := []string{
+		"/ /index.html 200",
+		output.MCPShort + " " + protocol.Path + " 308",
+		"/auditors.html /jobs.html 308",
+		"/auditors.html.md /jobs.html.md 308",
+	}
+	if a.Stage() == nil {
+		lines = append(lines, "/log.html /scoreboard.html#log 308", "/log.html.md /scoreboard.html.md 308")
+	}
+	return lines
 }
 
 // Configuration makes the _headers and _redirects files of Cloudflare. The CDN joins the values
@@ -109,7 +115,7 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 	if _, err := assets.ParseHeaders(b.String()); err != nil {
 		g.Fail("%w: let one pattern match several documents, or bring fewer files of rare kinds", err)
 	}
-	lines := strings.Join(Redirects, "\n") + "\n"
+	lines := strings.Join(Redirects(a), "\n") + "\n"
 	g.Add(assets.HeadersPath, []byte(b.String()))
 	g.Add(assets.RedirectsPath, []byte(lines))
 	return g.Result()

@@ -19,7 +19,7 @@ func configured(t *testing.T, paths ...string) (headers string) {
 	for _, p := range append(paths, "/404.html") {
 		documents = append(documents, output.NewFile(p, []byte(p)))
 	}
-	files, err := Configuration(&contract.Answers{Site: &site.Site{}}, documents)
+	files, err := Configuration(&contract.Answers{Site: &site.Site{Log: &tlog.Log{}}}, documents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,13 +53,13 @@ func TestMostRules(t *testing.T) {
 		for i := range assets.MaxRules - 3 + over { // the others are for all paths, the front page and the MCP endpoint
 			documents = append(documents, output.NewFile(fmt.Sprintf("/%d.txt", i), nil))
 		}
-		if _, err := Configuration(&contract.Answers{Site: &site.Site{}}, documents); (err != nil) != (over > 0) {
+		if _, err := Configuration(&contract.Answers{Site: &site.Site{Log: &tlog.Log{}}}, documents); (err != nil) != (over > 0) {
 			t.Errorf("%d rules: %v", assets.MaxRules+over, err)
 		}
 	}
 	for _, over := range []int{0, 1} {
 		long := output.NewFile("/"+strings.Repeat("p", assets.MaxLine-len("/.txt")+over)+".txt", nil)
-		if _, err := Configuration(&contract.Answers{Site: &site.Site{}}, []output.File{long}); (err != nil) != (over > 0) {
+		if _, err := Configuration(&contract.Answers{Site: &site.Site{Log: &tlog.Log{}}}, []output.File{long}); (err != nil) != (over > 0) {
 			t.Errorf("a line of %d characters: %v", assets.MaxLine+over, err)
 		}
 	}

@@ -75,7 +75,7 @@ func (g *family) llmsText(documents []output.File, manifestSize int) string {
 	section("Optional")
 	for i := range g.Site.Pages {
 		p := &g.Site.Pages[i]
-		if slices.Contains(llmsPages, p.Name) && (p.Name != contract.LogPage || g.Stage() != nil) {
+		if slices.Contains(llmsPages, p.Name) {
 			link(p.Title, contract.TwinPath(p))
 		}
 	}

@@ -5,77 +5,121 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"strings"
 	"unicode"
 
+	"anteroom/generator/site"
+
+	"github.com/fyne-io/oksvg"
+	"github.com/srwiley/rasterx"
+	"golang.org/x/image/draw"
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/gomonobold"
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/f64"
 	"golang.org/x/image/math/fixed"
 )
 
 // In pixels, as previews of links want it.
 const cardWidth, cardHeight = 1200, 630
 
-const (
-	cardMargin  = 80
-	cardStripe  = 16
-	nameSize    = 88
-	summarySize = 42
-	hostSize    = 34
-	cardLines   = 5 // of the summary, at most
+// The colours of the style sheet, in light.
+var (
+	cardPaper = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	cardInk   = color.RGBA{0x13, 0x20, 0x1b, 0xff}
+	cardQuiet = color.RGBA{0x4a, 0x58, 0x52, 0xff}
+	cardGood  = color.RGBA{0x0a, 0x68, 0x38, 0xff}
 )
 
-// shades lie between the paper and each ink. Two inks and the paper make a palette of 16, of which
-// PNG packs two pixels into a byte.
-const shades = 7
+// cardShapes are the ground and a slip, perforated below, that hangs from the slot of the printer.
+var cardShapes = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 630">
+<path fill="#ebefec" d="M0 0h1200v630H0z"/>
+<path fill="#b9c4be" d="M760 74h376v502` + perforation + `z"/>
+<path fill="#fff" d="M760 72h376v500` + perforation + `z"/>
+<path fill="#13201b" d="M744 62h408v20h-408z"/>
+</svg>`
 
-// ink is the palette index before the shades of an ink.
-type ink uint8
+var perforation = strings.Repeat("h-4.75a7 7 0 0 0-14 0h-4.75", 16)
 
-const (
-	dark ink = 0
-	pale ink = shades
-)
+// card draws the picture for previews of links: mark, name, summary and host of a service, and next
+// to them a receipt with its stamp.
+func card(service *site.Service, icon string, receipt []slipRow, isValid bool) []byte {
+	p := painter{image.NewRGBA(image.Rect(0, 0, cardWidth, cardHeight))}
+	p.shapes(cardShapes, p.Rect)
+	const left, width = 72, 630
+	p.shapes(icon, image.Rect(left, 72, left+80, 152))
+	y := p.write(text{gobold.TTF, 76, cardInk, 2}, service.Name, left, 250, width)
+	p.write(text{goregular.TTF, 34, cardQuiet, 5}, service.Summary, left, y-24, width)
+	p.write(text{goregular.TTF, 28, cardInk, 1}, service.CanonicalHost, left, 566, width)
 
-// Card draws the picture for previews of links. It leaves out characters that the font lacks: its
-// letters are Latin, Greek and Cyrillic.
-func Card(name, summary, host string) []byte {
-	p := painter{card: image.NewPaletted(image.Rect(0, 0, cardWidth, cardHeight), cardPalette())}
-	for i := range cardStripe * cardWidth {
-		p.card.Pix[i] = uint8(dark + shades)
+	const inside, room = 792, 312
+	y = p.write(text{gomonobold.TTF, 24, cardInk, 1}, "Souvenir receipt", inside, 136, room) + 10
+	for _, row := range receipt {
+		y = p.write(text{gomono.TTF, 17, cardQuiet, 1}, row.Name, inside, y, room)
+		y = p.write(text{gomono.TTF, 19, cardInk, 1}, row.Value, inside, y, room) + 8
 	}
-	p.y = cardMargin + nameSize
-	p.write(gobold.TTF, nameSize, dark, name, 2)
-	p.write(goregular.TTF, summarySize, dark, summary, cardLines)
-	p.y = cardHeight - cardMargin
-	p.write(goregular.TTF, hostSize, pale, host, 1)
+	if isValid {
+		p.stamp("VALID", cardGood, inside+4, 490)
+	} else {
+		p.stamp("EXAMPLE", cardInk, inside+4, 490)
+	}
 	var b bytes.Buffer
-	_ = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, p.card) // a buffer takes all
+	_ = png.Encode(&b, p.RGBA) // a buffer takes all
 	return b.Bytes()
 }
 
-func cardPalette() color.Palette {
-	paper := [3]int{0xeb, 0xef, 0xec}
-	palette := color.Palette{color.RGBA{0xeb, 0xef, 0xec, 0xff}}
-	for _, full := range [][3]int{{0x13, 0x20, 0x1b}, {0x4a, 0x58, 0x52}} {
-		for n := 1; n <= shades; n++ {
-			mix := func(i int) uint8 { return uint8(paper[i] + (full[i]-paper[i])*n/shades) }
-			palette = append(palette, color.RGBA{mix(0), mix(1), mix(2), 0xff})
-		}
+type painter struct{ *image.RGBA }
+
+// shapes draws an SVG of shapes, and leaves out one that needs more.
+func (p painter) shapes(svg string, at image.Rectangle) {
+	drawing, err := oksvg.ReadIconStream(strings.NewReader(svg), oksvg.StrictErrorMode)
+	if err != nil {
+		return
 	}
-	return palette
+	drawing.SetTarget(float64(at.Min.X), float64(at.Min.Y), float64(at.Dx()), float64(at.Dy()))
+	scanner := rasterx.NewScannerGV(cardWidth, cardHeight, p.RGBA, p.Rect)
+	drawing.Draw(rasterx.NewDasher(cardWidth, cardHeight, scanner), 1)
 }
 
-type painter struct {
-	card *image.Paletted
-	y    int
+// stamp draws a word in a frame, turned by four degrees to the left. It is drawn twice as large
+// first, so that its edges stay smooth.
+func (p painter) stamp(word string, ink color.Color, x, y int) {
+	face := text{gomonobold.TTF, 64, ink, 1}.face()
+	large := painter{image.NewRGBA(image.Rect(0, 0, font.MeasureString(face, word).Ceil()+80, 130))}
+	for _, edge := range []struct{ inset, width int }{{4, 3}, {13, 8}} {
+		frame := large.Rect.Inset(edge.inset)
+		draw.Draw(large.RGBA, frame, image.NewUniform(ink), image.Point{}, draw.Src)
+		draw.Draw(large.RGBA, frame.Inset(edge.width), image.NewUniform(cardPaper), image.Point{}, draw.Src)
+	}
+	(&font.Drawer{Dst: large.RGBA, Src: image.NewUniform(ink), Face: face, Dot: fixed.P(40, 87)}).DrawString(word)
+	sin, cos := math.Sincos(-4 * math.Pi / 180)
+	turned := f64.Aff3{cos / 2, -sin / 2, float64(x), sin / 2, cos / 2, float64(y)}
+	draw.CatmullRom.Transform(p.RGBA, turned, large.RGBA, large.Rect, draw.Over, nil)
 }
 
-func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) {
-	f, _ := opentype.Parse(ttf) // a font of its package
+// text is how words are set: the font, its size in pixels, the colour, and the most lines.
+type text struct {
+	ttf   []byte
+	size  int
+	ink   color.Color
+	lines int
+}
+
+func (t text) face() font.Face {
+	f, _ := opentype.Parse(t.ttf) // a font of its package
+	face, _ := opentype.NewFace(f, &opentype.FaceOptions{Size: float64(t.size), DPI: 72, Hinting: font.HintingNone})
+	return face
+}
+
+// write sets words in a column, with the first baseline at y, and returns the next baseline. It
+// leaves out characters that the font lacks: its letters are Latin, Greek and Cyrillic.
+func (p painter) write(t text, words string, x, y, width int) int {
+	f, _ := opentype.Parse(t.ttf)
 	var buffer sfnt.Buffer
 	words = strings.Map(func(r rune) rune {
 		if n, err := f.GlyphIndex(&buffer, r); err == nil && n != 0 || unicode.IsSpace(r) {
@@ -83,33 +127,21 @@ func (p *painter) write(ttf []byte, size int, in ink, words string, lines int) {
 		}
 		return -1
 	}, words)
-	face, _ := opentype.NewFace(f, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
-	for _, line := range wrap(face, words, fixed.I(cardWidth-2*cardMargin), lines) {
-		d := font.Drawer{Dst: brush{p.card, in}, Src: image.Opaque, Face: face, Dot: fixed.P(cardMargin, p.y)}
-		d.DrawString(line)
-		p.y += size * 4 / 3
+	face := t.face()
+	for _, line := range wrap(face, words, fixed.I(width), t.lines) {
+		(&font.Drawer{Dst: p.RGBA, Src: image.NewUniform(t.ink), Face: face, Dot: fixed.P(x, y)}).DrawString(line)
+		y += t.size * 4 / 3
 	}
-	p.y += size / 6
-}
-
-type brush struct {
-	card *image.Paletted
-	ink  ink
-}
-
-func (b brush) ColorModel() color.Model { return color.AlphaModel }
-func (b brush) Bounds() image.Rectangle { return b.card.Rect }
-func (b brush) At(int, int) color.Color { return color.Transparent }
-func (b brush) Set(x, y int, c color.Color) {
-	_, _, _, cover := c.RGBA()
-	if n := (int(cover>>8)*shades + 127) / 255; n > 0 {
-		b.card.SetColorIndex(x, y, uint8(b.ink)+uint8(n))
-	}
+	return y
 }
 
 func wrap(face font.Face, words string, width fixed.Int26_6, most int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(words) {
+		for font.MeasureString(face, word) > width {
+			letters := []rune(strings.TrimSuffix(word, "…"))
+			word = string(letters[:len(letters)-1]) + "…"
+		}
 		longer := strings.TrimPrefix(line+" "+word, " ")
 		if line == "" || font.MeasureString(face, longer) <= width {
 			line = longer

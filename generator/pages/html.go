@@ -10,9 +10,10 @@
 // note set apart. The words after the language of a block of code are its caption; one line in the
 // language sh is a command to copy. The first column of a table names its rows, and a column
 // aligned to the right has numbers. A link to #place there makes the row that place, and an empty
-// cell there continues the row above. A table without words in its heads has no heads. A table that
-// would not fit a phone becomes a list there, unless only numbers follow its first column. What is
-// between the lines <!-- fold WORDS --> and <!-- end fold --> is folded. Raw HTML is left out.
+// cell there continues the row above. A table without words in its heads has no heads. A table
+// that would not fit a phone becomes a list there, unless only numbers follow its first column.
+// What is between the lines <!-- fold WORDS --> and <!-- end fold --> is folded; WORDS may end in
+// {#braces}, too. Raw HTML is left out.
 //
 // Components (templ) show text that may hold a date by dated. They may use these classes of
 // the style sheet only:
@@ -46,9 +47,10 @@
 // # Scripts
 //
 // A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
-// module if it has a form. A page with something to copy loads page.js; the scripts of receipts
-// and the log import verdict.js, and index.js does so with the first receipt; slip.js makes
-// elements. A page is complete without them: what only a reader without scripts needs has the class
+// module if it has a form; 404.html always does. A page with something to copy loads page.js; the
+// scripts of receipts and the log import verdict.js, and index.js does so with the first receipt;
+// slip.js makes elements. A page is complete without them: what only a reader without scripts needs
+// has the class
 // needs-script.
 package pages
 
@@ -147,7 +149,7 @@ func scriptsOf(p *htmlPage) (paths []string) {
 		paths = append(paths, "/page.js")
 	}
 	own := p.Name + ".js"
-	if _, err := fs.Stat(scripts, own); err == nil && strings.Contains(html, "<form") {
+	if _, err := fs.Stat(scripts, own); err == nil && (strings.Contains(html, "<form") || p.Name == notFound) {
 		paths = append(paths, "/"+own)
 	}
 	return paths
@@ -184,12 +186,8 @@ func renderMarkdown(src []byte, components map[string][]component) (htmlBody, er
 			}
 			continue
 		}
-		if words, isFold := strings.CutPrefix(name, "fold "); isFold {
-			parts[at].WriteString("<details><summary>" + html.EscapeString(words) + "</summary>\n")
-			continue
-		}
-		if name == "end fold" {
-			parts[at].WriteString("</details>\n")
+		if mark := foldMark.FindStringSubmatch("<!-- " + name + " -->"); mark != nil {
+			parts[at].WriteString(fold(mark[1], mark[2]))
 			continue
 		}
 		if at == inSections && heading != nil {
@@ -210,6 +208,17 @@ func renderMarkdown(src []byte, components map[string][]component) (htmlBody, er
 		}
 	}
 	return body, nil
+}
+
+// fold returns the beginning of a fold, or its end if it has no words.
+func fold(words, id string) string {
+	switch {
+	case words == "":
+		return "</details>\n"
+	case id != "":
+		id = ` id="` + html.EscapeString(id) + `"`
+	}
+	return "<details" + id + "><summary>" + html.EscapeString(words) + "</summary>\n"
 }
 
 // sectioning wraps each heading of level 2 and what follows it in a section.

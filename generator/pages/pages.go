@@ -82,12 +82,16 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 	// These pages are in neither llms-full.txt nor the sitemap.
 	g.addEndpointPages()
 	g.addProblemPages()
-	g.drafts = append(g.drafts, draft{Page: &site.Page{
-		Name: notFound, Title: "Nothing here", Description: "Nothing is published at this address.",
-	}, markdown: "The [front page](/) describes the service, [llms.txt](/llms.txt) lists the texts, and " +
-		"[manifest.json](/manifest.json) names every document and every endpoint.\n"})
+	g.drafts = append(g.drafts, draft{
+		Page: &site.Page{
+			Name: notFound, Title: "Nothing at this address",
+			Description: "Nothing is published here. The slip names the page with the nearest address.",
+		},
+		markdown:   g.execute("not-found", missing{g, g.footer[:len(g.footer)-1]}),
+		components: map[string][]component{"request": {{request(), beside}}},
+	})
 	g.addStyle()
-	g.Add(output.IconPath, []byte(cmp.Or(g.Site.Icon, icon)))
+	g.Add(output.IconPath, []byte(g.icon()))
 	names, _ := fs.Glob(scripts, "*")
 	for _, name := range names {
 		script, _ := scripts.ReadFile(name)
@@ -100,6 +104,8 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 	return files, anchors, err
 }
 
+func (g *family) icon() string { return cmp.Or(g.Site.Icon, icon) }
+
 func (g *family) addStyle() {
 	var small bytes.Buffer
 	if err := css.Minify(minify.New(), &small, bytes.NewReader(style), nil); err != nil {
@@ -110,12 +116,30 @@ func (g *family) addStyle() {
 
 const notFound = "404"
 
+// missing is the page for an address without a page.
+type missing struct {
+	*family
+	Groups []frameGroup
+}
+
+// About returns the first sentence on a page.
+func (m missing) About(path string) string {
+	i := slices.IndexFunc(m.Site.Pages, func(p site.Page) bool { return p.Path() == path })
+	first, _, _ := strings.Cut(m.Site.Pages[i].Description, ". ")
+	return strings.TrimSuffix(first, ".") + "."
+}
+
 var identifiers = regexp.MustCompile(` id="([^"]*)"`)
 
 func (g *family) render() (map[string]map[string]bool, error) {
 	pages, twins := make([][]byte, len(g.drafts)), make([]string, len(g.drafts))
 	ids := make([]map[string]bool, len(g.drafts))
 	var group errgroup.Group
+	var picture []byte
+	group.Go(func() error { // it takes long
+		picture = card(&g.Site.Service, g.icon(), g.mintRows(), g.Site.Receipt != nil)
+		return nil
+	})
 	for i := range g.drafts {
 		group.Go(func() (err error) {
 			d := &g.drafts[i]
@@ -135,6 +159,7 @@ func (g *family) render() (map[string]map[string]bool, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	g.Add(output.CardPath, picture)
 	var all strings.Builder
 	anchors := map[string]map[string]bool{}
 	for i := range g.drafts {
@@ -184,7 +209,7 @@ func (g *family) html(d *draft) ([]byte, error) {
 
 // A twin has the words of these marks only.
 var (
-	foldMark    = regexp.MustCompile("(?m)^<!-- (?:fold (.*)|end fold) -->$")
+	foldMark    = regexp.MustCompile(`(?m)^<!-- (?:fold (.*?)(?: \{#(.*)\})?|end fold) -->$`)
 	headingMark = regexp.MustCompile(`(?m)^(#.*?) *\{#.*\}$`)
 	linkToRow   = regexp.MustCompile(`^\| \[(.*?)\]\(#.*?\)`)
 )
@@ -268,8 +293,9 @@ func (g *family) navigate() {
 
 func (g *family) pageLinks(names []string) (links []frameLink) {
 	for _, name := range names {
-		i := slices.IndexFunc(g.Site.Pages, func(p site.Page) bool { return p.Name == name })
-		if p := &g.Site.Pages[i]; name != contract.LogPage || g.Stage() != nil {
+		isNamed := func(p site.Page) bool { return p.Name == name }
+		if i := slices.IndexFunc(g.Site.Pages, isNamed); i >= 0 { // the log may have none
+			p := &g.Site.Pages[i]
 			links = append(links, frameLink{Path: p.Path(), Text: cmp.Or(p.Nav, p.Title)})
 		}
 	}

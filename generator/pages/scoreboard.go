@@ -5,7 +5,9 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
+	"anteroom/generator/model"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -28,16 +30,59 @@ func countLabel(place string) string {
 	return derivedLabels[place]
 }
 
-var (
-	mainCounts = []string{
-		"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
-		"orgs.charters_filed", "suggestions.shipped",
+var mainCounts = []string{
+	"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded",
+	"orgs.charters_filed", "suggestions.shipped",
+}
+
+// boardGroups are the parts of a board that have its counts.
+var boardGroups = []string{"pilot_waitlist", "orgs", "suggestions", "excluded_from_counts"}
+
+// historyColumn shows counts of boards, more than one with a plus sign between them.
+type historyColumn struct {
+	head   string // with soft hyphens
+	counts []string
+}
+
+var historyColumns = []historyColumn{
+	{"Agents veri\u00adfied", []string{"pilot_waitlist.verified_organic_agent_conversions"}},
+	{"Regis\u00adtra\u00adtions", []string{"pilot_waitlist.registrations_recorded"}},
+	{"Char\u00adters", []string{"orgs.charters_filed"}},
+	{"Sugges\u00adtions re\u00adceived", []string{"suggestions.received_external", "suggestions.originated_internally"}},
+	{"Sugges\u00adtions shipped", []string{"suggestions.shipped"}},
+}
+
+func (c historyColumn) of(board *site.Scoreboard) string {
+	var numbers []string
+	for _, place := range c.counts {
+		numbers = append(numbers, thousands(board.Number(place)))
 	}
-	historyCounts = []string{
-		"pilot_waitlist.verified_organic_agent_conversions", "pilot_waitlist.registrations_recorded", "orgs.charters_filed",
-		"suggestions.received_external", "suggestions.originated_internally", "suggestions.shipped",
+	return strings.Join(numbers, " + ")
+}
+
+func (c historyColumn) corrects(board *site.Scoreboard) bool {
+	return slices.ContainsFunc(board.Corrections, func(one model.Correction) bool { return slices.Contains(c.counts, one.Number) })
+}
+
+func historyCounts() (places []string) {
+	for _, c := range historyColumns {
+		places = append(places, c.counts...)
 	}
-)
+	return places
+}
+
+type historyRow struct {
+	*site.Scoreboard
+	isLogged bool
+}
+
+func (g *family) history() (rows []historyRow) {
+	for i := range slices.Backward(g.Site.Scoreboards) {
+		board := &g.Site.Scoreboards[i]
+		rows = append(rows, historyRow{board, g.Logged(board)})
+	}
+	return rows
+}
 
 func label(place string) (string, error) {
 	words := countLabel(place)
@@ -77,16 +122,20 @@ func (g *family) mainNumbers() (numbers []boardNumber) {
 	return numbers
 }
 
-func (g *family) boardRows() []slipRow {
+func (g *family) boardRows() (seats, others []slipRow) {
 	agents, orgs := g.Roster().PilotWaitlist, g.Roster().Orgs
 	of := func(left, all int) string { return thousands(left) + " of " + thousands(all) }
-	return []slipRow{
+	seats = []slipRow{
 		{Name: "Founding agent seats left", Value: of(agents.FoundingSlotsLeft, agents.FoundingSlots)},
 		{Name: "Founding org seats left", Value: of(orgs.FoundingSlotsLeft, orgs.FoundingSlots)},
 		{Name: "Position of the next agent", Value: thousands(agents.YourPosition)},
-		{Name: "Records set apart", Value: thousands(g.Board().Excluded.Records)},
-		{Name: "Operations watched until", Value: g.Board().MonitoredThrough},
 	}
+	for _, place := range []string{
+		"suggestions.received_external", "suggestions.originated_internally", "excluded_from_counts.development_seed_and_test_records",
+	} {
+		others = append(others, slipRow{Name: countLabel(place), Value: thousands(g.Board().Number(place))})
+	}
+	return seats, others
 }
 
 func (g *family) Board() *site.Scoreboard { return g.Site.Current() }

@@ -28,7 +28,8 @@ var templates embed.FS
 func (g *family) makeComponents() map[string][]component {
 	service, newest := &g.Site.Service, g.Board()
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
-	filled, others := businessDaysFields(example.Asked)
+	filled, unfilled := businessDaysFields(example.Asked)
+	seats, others := g.boardRows()
 	numbers, isSigned := g.mainNumbers(), service.ReceiptKeys.Current != ""
 	all := map[string][]component{
 		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
@@ -37,13 +38,14 @@ func (g *family) makeComponents() map[string][]component {
 			{mint(g.mintRows(), g.Site.Receipt != nil, isSigned, mintCommand), beside},
 		},
 		"counts":             {{strip(numbers, newest.AsOf), below}},
-		"board":              {{board(numbers, g.boardRows(), newest.AsOf), below}},
+		"board":              {{board(numbers, seats, others, newest.AsOf), below}},
+		"board-history":      here(history(g.history(), g.Stage() != nil)),
 		"board-corrections":  here(corrections(g.Corrected())),
 		"endpoints":          here(endpointList(g)),
 		"problems":           here(problemList(respond.ProblemTypes)),
 		"jobs":               here(entryGroups(g.Jobs())),
 		"audits":             here(entryGroups(g.Audits())),
-		"business-days-form": {{businessDaysForm(filled, others, example), below}},
+		"business-days-form": {{businessDaysForm(filled, unfilled, example), below}},
 		"verifier":           {{verifier(g.execute("check-command", g), mintCommand), below}},
 		"verdicts":           here(outcomes(verdicts)),
 		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
@@ -74,8 +76,9 @@ func (g *family) parse() *template.Template {
 		"problemTypes":            constant(respond.ProblemTypes),
 		"faultCodes":              constant(api.Codes),
 		"prompts":                 constant(api.Prompts),
-		"historyCounts":           constant(historyCounts),
+		"historyCounts":           historyCounts,
 		"mainCounts":              constant(mainCounts),
+		"boardGroups":             constant(boardGroups),
 		"verdicts":                constant(verdicts),
 		"orgName":                 constant(org.OrgName),
 		"seatForm":                constant(org.SeatForm),
