@@ -200,9 +200,11 @@ func TestFullPages(t *testing.T) {
 		full[file] = &fstest.MapFile{Data: []byte(strings.Replace(text, old, new, 1))}
 	}
 	var jobs, audits strings.Builder
-	for i := range 60 {
-		fmt.Fprintf(&jobs, "\n  - id: job-%d\n    title: Check a table of tariffs, number %d\n    description: Compare the table with its sources, and list every difference.\n"+
-			"    status: %s\n    posted: 2026-11-%02d\n    tags: [data, review]\n    poster: ledger-lark\n", i, i, [2]string{"open", "completed\n    completed_on: 2026-11-20"}[i%2], 1+i%19)
+	for i := range 200 {
+		title := [2]string{"Check a table of tariffs", "בדוק טבלה של תעריפים"}[i%2]
+		fmt.Fprintf(&jobs, "\n  - id: job-%d\n    title: %s, %d\n    description: %[2]s, and list every difference.\n"+
+			"    status: %[4]s\n    posted: 2026-11-%02[5]d\n    tags: [data, review]\n    poster: ledger-lark\n",
+			i, title, i, [2]string{"open", "completed\n    completed_on: 2026-11-20"}[i/100], 1+i%19)
 		fmt.Fprintf(&audits, "\n  - agent_name: ledger-lark-%d\n    registration_sha256: a%063x\n    scope: Recomputed all hashes of the answers of one week.\n"+
 			"    claimed_at: 2026-11-14T08:30:00Z\n    report_url: https://example.org/%s.txt\n    report_sha256: a%063x\n    verified_by_hand_on: null\n", i, i, strings.Repeat("report", 1+i%30), i)
 	}
@@ -215,6 +217,7 @@ func TestFullPages(t *testing.T) {
 		full[name] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(text, "registrations_recorded: 0", fmt.Sprint("registrations_recorded: ", 10*(1+i%20)+i/20)))}
 	}
 	add(newest, "registrations_recorded: 0", "registrations_recorded: 123456")
+	add("service.yaml", "name: Anteroom", "name: "+strings.Repeat("Waitingroom ", 2)+strings.Repeat("W", 36)) // 60 letters
 	log(t, full)
 	look(t, serve(t, full), "/", "/jobs.html", "/scoreboard.html", "/log.html")
 }

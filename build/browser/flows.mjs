@@ -6,6 +6,18 @@ import { createServer } from 'node:http';
 
 export const flows = {};
 
+/** Asks for addresses without a page. They answer 200 here, so that the console has nothing to complain about. */
+flows['missing page'] = async ({ base, page, fault }) => {
+  const body = await (await fetch(`${base}/404.html`)).text();
+  for (const [asked, nearest] of [['/recipts.html', '/receipts.html'], ['/log/Mcp/', '/mcp.html'], ['/%3Cb%3E', '/'], ['/a-long-way-off', '/']]) {
+    await page.route(base + asked, (route) => route.fulfill({ contentType: 'text/html', body }));
+    await page.goto(base + asked);
+    await page.locator('#address').getByText(asked, { exact: true }).waitFor();
+    const found = await page.locator('#nearest').evaluate((link) => link.pathname);
+    if (found !== nearest) fault(`the page nearest to ${asked} is ${found}, not ${nearest}`);
+  }
+};
+
 /** Asks for a computation in the page, with a fault first, and finds the command of it. */
 flows['business days'] = async ({ base, page, fault }) => {
   await page.goto(`${base}/business-days.html`);

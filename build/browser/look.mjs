@@ -24,8 +24,12 @@ const narrow = 390;
 const wide = 1280;
 const height = 844;
 
-/** Other widths that a page must fit: the least, a wide window at 200 % (WCAG 1.4.10), tablets. */
-const reflowed = [320, wide / 2, 768, 1024];
+/** Other widths that a page must fit: phones, a wide window at 200 % (WCAG 1.4.10), tablets. */
+const reflowed = Array.from({ length: 15 }, (_, i) => 320 + 64 * i);
+
+/** How high a page may be on a phone, and how far below the links of the header it may begin, in px. */
+const highest = 20_000;
+const deepest = 64;
 
 /** How many pages are looked at side by side. */
 const sideBySide = 3;
@@ -65,6 +69,17 @@ function tooWide() {
   const scrolls = (e) => e && (/auto|scroll|hidden/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
   const wide = [...document.body.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > clientWidth + 1 && !scrolls(e.parentElement));
   return [`scrolls sideways: ${scrollWidth} of ${clientWidth} px, by ${wide.slice(-3).map((e) => e.outerHTML.slice(0, 120)).join(' and ')}`];
+}
+
+/** What of a page on a phone is a list without end, or a band without content. */
+function tooHigh({ highest, deepest }) {
+  const { scrollHeight } = document.documentElement;
+  const links = document.querySelector('header nav').getBoundingClientRect().bottom;
+  const band = document.querySelector('main > section').firstElementChild.getBoundingClientRect().top - links;
+  return [
+    ...(scrollHeight > highest ? [`is ${scrollHeight} px high`] : []),
+    ...(band > deepest ? [`begins ${band} px below the header`] : []),
+  ];
 }
 
 /** How often Tab stops in a field for a date: at the month, the day, the year and the picker. */
@@ -186,7 +201,8 @@ async function look(context, without, path) {
   await page.emulateMedia({ colorScheme: 'light' });
   const answer = await page.goto(base + path, { waitUntil: 'load' });
   if (answer.status() !== 200) fault(path, `answers ${answer.status()}`);
-  for (const what of [...await page.evaluate(tooWide), ...await rules(page)]) fault(`${path} narrow, light`, what);
+  const sizes = [...await page.evaluate(tooWide), ...await page.evaluate(tooHigh, { highest, deepest })];
+  for (const what of [...sizes, ...await rules(page)]) fault(`${path} narrow, light`, what);
   await contrast(page, `${path} light`);
   await walk(page, path);
   for (const width of reflowed) {
