@@ -1,5 +1,5 @@
-// Package content holds the files of this folder, so that the program carries the words with which
-// it begins a new service. The loader of content leaves this file out.
+// Package content embeds the files of this folder, the texts of a new service. The loader of
+// content skips this file.
 package content
 
 import "embed"

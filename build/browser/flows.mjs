@@ -200,7 +200,7 @@ flows['mint'] = async ({ base, page, fault }) => {
   await answers({ body: '<title>502</title>', contentType: 'text/html' });
   await page.getByRole('alert').getByText('The service sent no receipt. Try again.').waitFor();
 
-  // Nothing is requested if the check cannot be loaded, of which the console may complain.
+  // If the check cannot be loaded, no request is sent. The console may report the failed load.
   const other = await page.context().newPage();
   let requests = 0;
   await other.route('**/verdict.js', (route) => route.abort());
@@ -351,7 +351,7 @@ flows['receipts'] = async ({ base, page, fault }) => {
     await place.getByText(says).waitFor();
     if (asked !== requests) fault(`${says}: the page asks the service ${asked} times`);
   }
-  // A key that somebody gives need not be the service's.
+  // A given key need not be the service's.
   await page.getByText('Advanced').click();
   await page.getByLabel('Public key, in base64').fill(good.public_key_b64);
   await page.keyboard.press('Enter');
@@ -386,7 +386,7 @@ flows['shipped'] = async ({ base, page, fault }) => {
   const foreign = JSON.stringify({ ...JSON.parse(fresh), public_key_b64: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' });
   await check(shipped, 'Valid', 'issued exactly this receipt');
   await check(foreign, 'Not valid', 'did not sign with this key');
-  // A host without a key, and none at all: what the documents do not name is not tampered with.
+  // A host without a key, and no host: a key missing in the documents is no sign of tampering.
   for (const answer of [(route) => route.fulfill({ json: { public_key_b64: '' } }), (route) => route.fulfill({ body: 'x' })]) {
     await page.route('**/api/receipt', answer);
     await check(shipped, 'Valid', 'issued exactly this receipt');

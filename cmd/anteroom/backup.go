@@ -24,7 +24,7 @@ func backupCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup [FILE]",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && backups == "" || slices.Contains(args, "-") { // there is no form of a stream
+			if len(args) == 0 && backups == "" || slices.Contains(args, "-") { // a stream is not supported
 				return cli.Usage(errors.New("FILE is missing (or name a folder with --backups)"))
 			} else if len(args) == 0 {
 				if err := disk.MakeFolder(backups); err != nil {

@@ -75,8 +75,8 @@ func (d *doctor) add(check string, h health, fix, format string, args ...any) {
 	d.findings = append(d.findings, finding{check, h, fmt.Sprintf(format, args...), fix})
 }
 
-// addError adds each line of an error. fix is for lines without a hint in brackets. It is no fault
-// that this user may not look at secrets, or at the store of another.
+// addError adds a finding for each line of an error. fix is the next step of a line without one in
+// brackets. It is no fault that this user may not read a secret or another user's store.
 func (d *doctor) addError(check string, h health, err error, fix string) {
 	unseen := errors.Is(err, fs.ErrPermission) && (check != "store" || os.Geteuid() != d.server())
 	if unseen {
@@ -91,7 +91,7 @@ func (d *doctor) addError(check string, h health, err error, fix string) {
 	}
 }
 
-// server returns the user that the server runs as, by the owner of the data folder, or -1.
+// server returns the owner of the data folder, as whom the server runs, or -1.
 func (d *doctor) server() int {
 	if info, err := os.Stat(d.store.data); err == nil && d.store.remote == "" {
 		return disk.Owner(info)
@@ -168,7 +168,7 @@ func (d *doctor) checkDocuments() {
 	}
 }
 
-// checkGit reports content and documents that are in no commit: a disk that fails takes them along.
+// checkGit reports uncommitted content and documents: they would be lost with the disk.
 func (d *doctor) checkGit(ctx context.Context) {
 	const check = "git"
 	folder := filepath.Dir(d.content)

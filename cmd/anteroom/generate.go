@@ -66,7 +66,7 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project.Report, error) {
 	debug.SetGCPercent(gcPercent)
 	key, err := g.secret.Read(t)
-	// Who may not read the key cannot publish it, and serve refuses documents with it.
+	// A user who may not read the key cannot publish it, and serve refuses documents with it.
 	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}

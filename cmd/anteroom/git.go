@@ -21,8 +21,8 @@ var errAsRoot = errors.New("as root no command starts git")
 
 // findWorkTree returns the work tree that a folder belongs to, or nil without one.
 //
-// Accepts: a hook of git that calls a command chooses the repository by its variables. A monitor or
-// a filter of the operator's configuration runs, as for every git status.
+// Accepts: in a git hook, the hook's variables choose the repository. Monitors and filters in the
+// operator's configuration run, as in every git status.
 func findWorkTree(ctx context.Context, folder string) (*workTree, error) {
 	folder, err := filepath.Abs(folder)
 	if err == nil {

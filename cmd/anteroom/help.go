@@ -39,7 +39,7 @@ func addTexts(root *cobra.Command) {
 	}
 }
 
-// argumentsOf has the rule of a command's arguments, which its Use line names.
+// argumentsOf returns the rule for the arguments that a command's Use line names.
 func argumentsOf(cmd *cobra.Command) cobra.PositionalArgs {
 	list := strings.Fields(cmd.Use)[1:]
 	return func(_ *cobra.Command, args []string) error {

@@ -61,7 +61,7 @@ type inbox struct {
 	New         []records.Waiting   `json:"new"`              // since then, by kinds
 	Suggestions []waitingSuggestion `json:"suggestions"`      // the new ones
 	Outbox      records.Outbox      `json:"outbox"`
-	Claims      []records.Claim     `json:"claims"` // suggestions that were begun with a key and not recorded
+	Claims      []records.Claim     `json:"claims"` // suggestions that were relayed with a key and not recorded
 	Seen        records.Attention   `json:"seen"`   // of clients over MCP since the day of the last verification
 	Behind      string              `json:"behind"` // why the store is not the verified one; usually ""
 

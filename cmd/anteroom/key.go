@@ -108,7 +108,7 @@ func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file strin
 	return nil
 }
 
-// keepFile returns a next step. Commands find the key in the file out if known is true.
+// keepFile returns the next step for a new key. If known is true, commands find the file out.
 func keepFile(out string, known bool, setting string) string {
 	what := fmt.Sprintf("Keep a copy of %s offline, where only you can read it, and never in version control", out)
 	if !known {

@@ -57,7 +57,7 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	jsonFlag(flags, &t.JSON)
 	cmd.MarkFlagsMutuallyExclusive("url", "out")
 	for _, name := range []string{"url", "host-header", "log-key", "witness", "receipt-key"} {
-		// A checkout decides nothing about a check, and ANTEROOM_LOG_KEY is the secret one.
+		// A checkout's settings must not affect a check, and ANTEROOM_LOG_KEY is the secret key.
 		flags.SetAnnotation(name, cli.OnlyHere, []string{"true"})
 	}
 	return cmd
@@ -66,7 +66,7 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 // seenLog is the file of --state.
 type seenLog struct {
 	Key         string   `json:"key"`
-	Checkpoints []string `json:"checkpoints"` // every one that was validly signed, whatever else was wrong
+	Checkpoints []string `json:"checkpoints"` // all with a valid signature, even from a faulty log
 }
 
 // logReport is the output of log check.

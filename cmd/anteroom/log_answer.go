@@ -30,8 +30,8 @@ var errEdited = errors.New("the answer was edited")
 var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // readPromised returns the record of an answer, with the promise to count it, if any. It rebuilds
-// the canonical texts of both, as the verify kit does. Whether the key of the promise counts is
-// decided by the log. "-" is stdin.
+// the canonical texts of both, as the verify kit does. The log decides whether the promise's key
+// counts. "-" is stdin.
 func readPromised(stdin io.Reader, name string) (*tlog.Promised, error) {
 	text, err := cli.ReadFile(stdin, name, maxLogInput)
 	if err != nil {

@@ -38,7 +38,7 @@ type publication struct {
 	at                liveFlags
 	noLive            bool
 	template, undo    bool   // the mode of the run
-	correct           bool   // decide although nothing is new
+	correct           bool   // decide without new records
 	folder            string // of the service
 	site              *site.Site
 	public            verification.Published
@@ -208,7 +208,7 @@ func (p *publication) generate(context.Context) (string, error) {
 	if p.artifact != nil && !p.changed {
 		return p.generation.public + " is current", nil
 	}
-	if p.changed { // the same as is on the disk
+	if p.changed { // the same as on disk
 		if p.site, err = loadContent(p.verify.Content, now); err != nil {
 			return "", err
 		}
@@ -273,8 +273,8 @@ func (p *publication) look(ctx context.Context) (string, error) {
 // maxNamed limits the documents that a question names.
 const maxNamed = 20
 
-// alsoLive names the files that are not current before anything is verified, and the files of
-// the content that git has not committed: they go live with the board.
+// alsoLive names the files that are stale before the verification, and the uncommitted files of the
+// content: they go live with the board.
 func (p *publication) alsoLive(ctx context.Context) (string, error) {
 	check, silent := p.generation, *p.t
 	check.check, silent.Err = true, io.Discard // the step generate repeats its warnings

@@ -254,9 +254,9 @@ func (l *listing) row(w io.Writer, row []any, cells []string, line func() error)
 	return line()
 }
 
-// withDecisions adds the columns decision and board to a list of records that are verified, and
-// returns what adds their values to a row. The first columns of such a list are the number and the
-// identifier, and the last one is the commitment.
+// withDecisions adds the columns decision and board to a list of verified records, and returns a
+// function that adds their values to a row. Such a list begins with number and identifier, and ends
+// with the commitment.
 func (l *listing) withDecisions(ctx context.Context, r records.Reader) func(row []any) []any {
 	i := slices.IndexFunc(records.Kinds, func(k records.Kind) bool { return k.Table == l.list.Name })
 	if i < 0 {
@@ -335,7 +335,6 @@ func claimText(c *records.Claim, now time.Time) string {
 	return fmt.Sprintf("%s  suggestion %s was begun %s and not recorded: %s", at, c.ID, begun, where)
 }
 
-// forgotten returns the claims that no call will finish any more.
 func forgotten(ctx context.Context, r records.Reader, now time.Time) ([]records.Claim, error) {
 	return records.Claims(ctx, r, now, records.ForgottenAfter)
 }
@@ -415,8 +414,8 @@ func (w *storeWork) printLeftovers(store records.Store, ids, messages []string) 
 }
 
 // leftovers lists the files of the data folder that may contain the addresses and that the server
-// reads no more: copies from before a migration, messages and backups whose writer was killed, and
-// messages about these records.
+// no longer reads: copies from before a migration, messages and backups whose writer was killed,
+// and messages about these records.
 func (w *storeWork) leftovers(ids []string) (files []string) {
 	if w.flags.remote != "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package api is the HTTP API: the table of its routes, and the way of a request through it.
-// Contracts, OpenAPI, llms.txt, the manifest and MCP tools derive from the table.
+// Package api is the HTTP API: its route table, and how a request is handled. Contracts, OpenAPI,
+// llms.txt, the manifest and MCP tools derive from the table.
 package api
 
 import (
@@ -31,15 +31,15 @@ const (
 	Spec     = "public, max-age=60"                                // changes with the receipt key too
 )
 
-// RequestHeaders are the request header fields that an answer may depend on, with those that are
-// LikeKey. A host passes each at most once, with a lower-case name, and several lines joined with
+// RequestHeaders, and names that are LikeKey, are the request header fields that an answer may
+// depend on. A host passes each at most once, with a lower-case name, and several lines joined with
 // ", ": see Request.Single.
 var RequestHeaders = slices.Concat(ReadHeaders, singles, purposes, []string{
 	keyHeader, "content-encoding", "accept", "sec-fetch-mode", "early-data", "user-agent",
 })
 
 var (
-	// ReadHeaders are those of a GET or HEAD without a query, except to the MCP server.
+	// ReadHeaders suffice for a GET or HEAD without a query, except to the MCP server.
 	ReadHeaders = []string{"if-none-match", selftest.Header}
 
 	singles  = []string{"content-type", "mcp-protocol-version", "mcp-method", "mcp-name"} // must have one value

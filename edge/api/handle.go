@@ -134,7 +134,7 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 
 // read responds to a request without a body. It drops the query of a HEAD or a speculative GET that
 // could ask for a write, and the invalid query of a speculative GET. No cache may keep such an
-// answer, or the request proper would get it and never arrive.
+// answer: it would answer the real request from it.
 func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, hasQuery bool) *turn.Response {
 	writes := route.writesByGET()
 	dropped := writes && t.Request.Method == "HEAD" ||
@@ -234,7 +234,7 @@ func (a *API) Call(t *turn.Turn, route *Route, op *Operation, in *input.Input) *
 }
 
 // perform makes a call that writes only within the bounds of the store and of the caller's
-// allowance. A dry run is free, unless it tells of a key that it stands for another call.
+// allowance. A dry run is free, unless it reveals that a key stands for another call.
 func (a *API) perform(t *turn.Turn, op *Operation, in *input.Input) *turn.Response {
 	in.Fields, in.Writes = op.Fields, op.Writes
 	writes := op.Writes && !in.DryRun
@@ -426,7 +426,7 @@ func lower(s string) string {
 	return string(b)
 }
 
-// Refusal is the reason why a request as a whole is not read.
+// Refusal is the reason not to read a request.
 type Refusal struct {
 	Problem      *respond.ProblemType
 	Code, Detail string
@@ -436,7 +436,7 @@ func (r *Refusal) Answer(t *turn.Turn) *turn.Response {
 	return refused(t, r.Problem, r.Code, r.Detail)
 }
 
-// Unreadable returns why a request to the MCP server is not read, or nil.
+// Unreadable returns the reason not to read a request to the MCP server, or nil.
 func Unreadable(t *turn.Turn) *Refusal {
 	_, query, _ := strings.Cut(t.Request.Target, "?")
 	if r := longQuery(query); r != nil {

@@ -62,9 +62,8 @@ func readKey(in *input.Input, name, sent string) {
 	}
 }
 
-// ReadToolOptions reads how a tool's call is to be made. Its key is an argument, or the header
-// field of a message that is alone. Both must agree. A blank argument is absent: some clients send
-// all that a tool has.
+// ReadToolOptions reads the options of a tool's call. Its key is an argument or, outside a batch, a
+// header field; both must agree. A blank argument is absent: some clients send every argument.
 func ReadToolOptions(t *turn.Turn, op *Operation, in *input.Input) {
 	readDryRun(op, in, &input.Input{})
 	if !op.DryRun {
@@ -82,8 +81,8 @@ func ReadToolOptions(t *turn.Turn, op *Operation, in *input.Input) {
 	}
 }
 
-// LikeKey reports whether a name, by its letters alone, asks for an idempotency key. A host passes
-// each header field with such a name.
+// LikeKey reports whether the letters of a name spell an idempotency key. A host passes each header
+// field with such a name.
 func LikeKey(name string) bool {
 	letters := strings.Map(func(r rune) rune {
 		if r |= 0x20; 'a' <= r && r <= 'z' {

@@ -41,8 +41,8 @@ func Matches(pattern, path string) bool {
 }
 
 // ParseHeaders parses a _headers file: path patterns, each followed by indented lines "Name:
-// value", or "! Name" to remove a field. The generator writes the file, so only what depends on the
-// documents is refused: more rules, or longer lines, than the CDN takes.
+// value", or "! Name" to remove a field. The generator writes the file, so only the CDN's limits
+// are checked: the number of rules, and the length of lines.
 func ParseHeaders(text string) (rules Headers, err error) {
 	for line := range strings.Lines(text) {
 		content := strings.TrimSpace(line)

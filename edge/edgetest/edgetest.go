@@ -24,7 +24,7 @@ import (
 // Now is the time of every turn in tests: 2026-11-20T12:00:00Z.
 const Now int64 = 1795176000
 
-// Key signs receipts in tests, RetiredKey has signed earlier ones, and OlderKey those of 2025.
+// Key signs receipts in tests. RetiredKey signed earlier ones, and OlderKey receipts of 2025.
 var (
 	Key        = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	RetiredKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Missing adds the fault that a field is missing, or all of several fields of which one is needed.
-// It suggests the closest of their names for an unknown name that was sent.
+// Missing adds the fault that a field, or each of several alternatives, is missing. It suggests the
+// closest of their names for an unknown name that was sent.
 func (in *Input) Missing(detail string, fields ...*Field) {
 	best, meant := far, ""
 	for i := range in.members {
@@ -90,8 +90,8 @@ func distance(field, sent string) int {
 	return far
 }
 
-// within reports whether so many edits turn one text into the other. An edit adds, drops or changes
-// a byte, or swaps it with the next.
+// within reports whether that many edits turn one text into the other. An edit adds, drops or
+// changes a byte, or swaps it with the next.
 func within(a, b string, edits int) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -450,7 +450,7 @@ func (w *Writer) separate() {
 	}
 }
 
-// put appends a byte. Under TinyGo append is a call of the runtime for each.
+// put appends a byte. Under TinyGo each append calls the runtime.
 //
 //go:inline
 func (w *Writer) put(c byte) {
@@ -459,7 +459,7 @@ func (w *Writer) put(c byte) {
 	w.Buf = buf[:end+1]
 }
 
-// Grow makes room for n more bytes.
+// Grow allocates capacity for n more bytes.
 func (w *Writer) Grow(n int) {
 	buf, end := room(w.Buf, n)
 	w.Buf = buf[:end]
@@ -519,7 +519,7 @@ func (w *Writer) Raw(name, value string) {
 func (w *Writer) Members(object []byte) {
 	if inner := object[1 : len(object)-1]; len(inner) > 0 {
 		w.separate()
-		w.Grow(len(inner) + 1024) // with room for further members
+		w.Grow(len(inner) + 1024) // with capacity for further members
 		w.Buf = append(w.Buf, inner...)
 	}
 }

@@ -12,8 +12,8 @@ const (
 	limitKeys   = 1 << 16     // callers remembered at once, in about 4 MB
 )
 
-// limiter counts writes in windows that all callers share: one begins with the first write after
-// the one before. With limitKeys callers in it the next begins early, and a restart forgives. The
+// limiter counts writes in windows that all callers share. A window begins with the first write
+// after the previous one; after limitKeys callers it ends early. A restart resets the counts. The
 // zero value is ready.
 type limiter struct {
 	mu   sync.Mutex

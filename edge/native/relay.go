@@ -19,8 +19,8 @@ func (h *Host) sendMail(on *site, m turn.Message) turn.Result {
 }
 
 // sendSoon is sendMail for a request. After relayPause the outcome is unknown. The transaction
-// continues, and the log records its end: to break it off or to begin another could give the
-// operator the same message twice.
+// continues, and the log records its end: cancelling it, or starting another, could deliver the
+// message twice.
 func (h *Host) sendSoon(on *site, m turn.Message) turn.Result {
 	select {
 	case h.relaying <- struct{}{}:

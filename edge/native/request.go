@@ -23,8 +23,8 @@ import (
 	"anteroom/edge/turn"
 )
 
-// mostDrained bounds the bytes that are read of a body. After more, net/http leaves the caller half
-// a second for the answer before it closes the connection.
+// mostDrained is the most bytes read from a body. Beyond it, net/http closes the connection half a
+// second after the answer.
 const mostDrained = 8 << 20
 
 // recorder records status and bytes for the access log. It reads the rest of the body before the

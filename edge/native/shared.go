@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// shared returns one value to all who ask for the same within some time. The zero value is ready.
+// shared returns the same value to all callers who ask for it within some time. The zero value is
+// ready.
 type shared[T any] struct {
 	mu    sync.Mutex
 	known map[string]*sharedValue[T] // by question

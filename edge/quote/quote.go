@@ -33,7 +33,7 @@ func Lines(text string) (quoted string, shown int) {
 	return b.String(), shown
 }
 
-// lineEnd returns the number of bytes that width columns have room for, up to a space if possible.
+// lineEnd returns the number of bytes that fit into width columns, up to a space if possible.
 func lineEnd(line string) int {
 	const tab, asian = 8, 0x1100 // from here on a letter may take two columns
 	columns, space := 0, 0

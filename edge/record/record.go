@@ -360,7 +360,7 @@ type Claim struct {
 
 // NewClaim claims the id of a record that is relayed before it is stored, so that one call with a
 // key relays at a time. A claim without a known end is taken over after ClaimSeconds, and so is one
-// that a clock made which was ahead by more. Without a key there is nothing to claim. ok is as in
+// from a clock that was ahead by more. Without a key there is nothing to claim. ok is as in
 // Turn.Do.
 func NewClaim(t *turn.Turn, c Call) (claim Claim, ok bool) {
 	switch {

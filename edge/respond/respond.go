@@ -125,8 +125,7 @@ func WriteCapped(w *jsondoc.Writer, name string, entries []string) {
 	writeCapped(w, name, entries, unlimited)
 }
 
-// writeCapped is WriteCapped in a text of at most so many bytes. It leaves the member out if there
-// is no room for an entry.
+// writeCapped is WriteCapped in at most that many bytes. It leaves the member out if no entry fits.
 func writeCapped(w *jsondoc.Writer, name string, entries []string, most int) {
 	begin, written := len(w.Buf), 0
 	w.Begin(name, '[')

@@ -17,7 +17,7 @@ type Statement struct {
 // SQL returns a statement.
 func SQL(text string, args ...any) Statement { return Statement{SQL: text, Args: args} }
 
-// TextOrNull returns a text as an argument of a statement: nil (NULL) for "".
+// TextOrNull returns a string as an argument of a statement, nil (NULL) for "".
 func TextOrNull(s string) any {
 	if s == "" {
 		return nil
@@ -25,8 +25,8 @@ func TextOrNull(s string) any {
 	return s
 }
 
-// Text returns a value of a row as a text: "" for NULL. Comparing values themselves would make the
-// edge's module larger.
+// Text returns a value of a row as a string, "" for NULL. Comparing values themselves would make
+// the edge's module larger.
 func Text(v any) string {
 	s, _ := v.(string)
 	return s

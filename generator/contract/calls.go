@@ -68,7 +68,7 @@ func ShellQuoted(s string) string {
 // TwinPath returns the path of a page's Markdown twin (llmstxt.org).
 func TwinPath(p *site.Page) string { return api.Twin("/" + p.Name + ".html") }
 
-// Quest returns the document of GET /api/quest. All of a step but its words follows from the
+// Quest returns the document of GET /api/quest. All of a step except its texts follows from the
 // operation that it calls.
 func (g *Answers) Quest() model.Quest {
 	content := &g.Site.Quest

@@ -31,7 +31,7 @@ func Boards(a *Answers) ([]output.File, error) {
 
 func list(a *Answers, path, schemaPath, entry string, l *site.List) ([]output.File, error) {
 	f := Family{Answers: a}
-	w := jsondoc.Writer{Buf: make([]byte, 0, 3*l.Size/2+4<<10)} // room for about the size of its file
+	w := jsondoc.Writer{Buf: make([]byte, 0, 3*l.Size/2+4<<10)} // about the size of its file
 	w.Open('{')
 	w.Str("as_of", l.AsOf)
 	for i := range l.Groups {

@@ -163,13 +163,13 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// described are the members of results whose own members the schema of a result has.
+// described lists the members of results whose members the result's schema describes.
 var described = []string{
 	"registration", "charter", "roster", "promise", "pilot_waitlist", "orgs", "suggestions", "excluded_from_counts",
 	"observed_attention", "result",
 }
 
-// toolOutput requires members of the scoreboard alone, whose counts must all be there.
+// toolOutput requires members only of the scoreboard, which must have all counts.
 func (g *Answers) toolOutput(op *api.Operation) object {
 	schema := g.toolAnswer(op)
 	if op.Document != nil && op.Document.Check != nil {

@@ -228,7 +228,7 @@ const (
 	textPattern = `^[^\x00-\x08\x0B\x0C\x0E-\x1F\x7F]*$`
 )
 
-// inputSchema takes as prefix the dotted name of the field around this one, with a dot at its end.
+// inputSchema takes the dotted name of the field around this one as prefix, with a final dot.
 func (g *Answers) inputSchema(op *api.Operation, f *input.Field, prefix string) object {
 	schema := object{{"type", jsonType(f.Type)}, {"description", g.FieldMeaning(op, prefix+f.Name)}}
 	switch f.Type {

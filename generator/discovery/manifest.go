@@ -22,7 +22,7 @@ import (
 )
 
 // Index makes llms.txt and manifest.json, which list the documents. Only the CDN's configuration
-// comes later. llms.txt has the size of the manifest, and the manifest the size of llms.txt.
+// comes later. Each of the two contains the other's size.
 func Index(a *contract.Answers, documents []output.File) ([]output.File, error) {
 	manifest := (&family{contract.Family{Answers: a}}).manifest(documents)
 	const tries = 4 // the sizes could chase each other, if both are about to have one more digit

@@ -1,5 +1,5 @@
 // Package markdown defines the Markdown of pages: CommonMark with the tables and the strikethrough
-// of GitHub Flavored Markdown, without raw HTML and without links made of addresses.
+// of GitHub Flavored Markdown, without raw HTML and without automatic links.
 package markdown
 
 import (
@@ -58,7 +58,7 @@ func (known ids) Generate(heading []byte, _ ast.NodeKind) []byte {
 
 var plain = New().Parser()
 
-// WithoutCode returns a document with spaces for its code. What is left keeps its place.
+// WithoutCode returns a document with spaces for its code. The rest keeps its place.
 func WithoutCode(src []byte) []byte {
 	blank := bytes.Clone(src)
 	hide := func(part text.Segment) {

@@ -40,7 +40,7 @@ type Plan struct {
 	Entries  []PlannedFile
 	Snapshot PlannedFile
 
-	dir, given string // resolved, and as it was given
+	dir, given string // resolved, and as given
 	docs       map[string]*assets.File
 	known      *snapshot.Snapshot
 	text       []byte

@@ -134,7 +134,7 @@ type Path struct {
 // Rendered are header fields of what a browser renders or runs, which other documents lack.
 var Rendered = []string{"Content-Security-Policy", "Cross-Origin-Resource-Policy", "Content-Usage"}
 
-// data lists media types that no browser renders, except the ones of JSON.
+// data lists media types that no browser renders, except JSON's.
 var data = []string{"text/plain", "text/markdown", "text/calendar", "text/csv", mediaXML, MediaAtom, mediaBytes}
 
 // Headers returns the lines of the path in a _headers file: its header fields, and "! Name" for

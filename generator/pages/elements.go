@@ -127,7 +127,7 @@ func eachDate(text string, words, date func(string)) {
 	words(text[rest:])
 }
 
-// captions name the languages of blocks of code that have no words of their own.
+// captions are for blocks of code without one, by language.
 var captions = map[string]string{"sh": "Terminal", "json": "JSON", "toml": "TOML", "python": "Python", "": "Text", "text": "Text"}
 
 // renderCodeBlock indents JSON, which the Markdown has on one line. One click selects a command.
@@ -193,7 +193,8 @@ func renderTableHeader(w util.BufWriter, src []byte, node ast.Node, entering boo
 	return ast.WalkContinue, nil
 }
 
-// renderTableRow makes a link of the first cell to a place on the page the identifier of the row.
+// renderTableRow identifies a row by the place on the page that the link in its first cell points
+// to.
 func renderTableRow(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	link, _ := node.FirstChild().FirstChild().(*ast.Link)
 	switch {

@@ -5,14 +5,14 @@
 // # What a writer of pages may use
 //
 // Markdown: a heading of level 2 begins a section and makes an entry of the contents. With {.half}
-// behind it, two sections in a row stand side by side; with {.groups}, the headings of level 3 and
+// after it, two sections in a row stand side by side; with {.groups}, the headings of level 3 and
 // what follows each make columns. An identifier is in {#braces} after a heading. A quote (>) is a
 // note set apart. The words after the language of a block of code are its caption; one line in the
 // language sh is a command to copy. The first column of a table names its rows, and a column
 // aligned to the right has numbers. A link to #place there makes the row that place, and an empty
 // cell there continues the row above. A table without words in its heads has no heads. A table
 // that would not fit a phone becomes a list there, unless only numbers follow its first column.
-// What is between the lines <!-- fold WORDS --> and <!-- end fold --> is folded; WORDS may end in
+// Text between the lines <!-- fold WORDS --> and <!-- end fold --> is folded; WORDS may end in
 // {#braces}, too. Raw HTML is left out.
 //
 // Components (templ) show text that may hold a date by dated. They may use these classes of
@@ -119,7 +119,7 @@ type place int
 const (
 	inText     place = iota
 	above            // the title
-	beside           // the text, where there is room
+	beside           // the text, if the page is wide
 	below            // both, at full width, with all that follows it
 	inSections       // from the first heading of level 2
 )
@@ -129,7 +129,7 @@ type component struct {
 	at place
 }
 
-// part returns the part that a component goes to after those up to at, which it moves to below.
+// part returns the part of the page for a component, and moves at below it.
 func (c component) part(at *place) place {
 	switch {
 	case *at == inSections || c.at == inText:

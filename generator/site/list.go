@@ -288,7 +288,8 @@ func (k *listKind) sound(value jsontext.Value) ListEntry {
 	return entry
 }
 
-// isSound reports that decodeValue has no fault for what json.Unmarshal read, and reads the same.
+// isSound reports whether decodeValue would read a value of json.Unmarshal unchanged, without a
+// fault.
 func (m *member) isSound(value any) bool {
 	switch v := value.(type) {
 	case *string:
@@ -322,7 +323,7 @@ func (d *document) decodeEntry(node *yaml.Node, path string, kind *listKind) Lis
 			}
 		}
 	}
-	d.places, d.texts = places, nil // those of the members of all entries would take more than these
+	d.places, d.texts = places, nil // for all entries they would take more memory than the entries
 	return entry
 }
 

@@ -278,7 +278,7 @@ func (s *Site) addVerification(d *document, name string, src []byte) {
 
 const newestFormat = 1
 
-// refuseLater puts one fault in place of those that a file of a later format has as one of this.
+// refuseLater replaces the faults of a file in a later format with one fault.
 func (d *document) refuseLater(format int) {
 	if format > newestFormat {
 		d.faults, d.decoded = nil, false

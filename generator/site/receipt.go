@@ -30,8 +30,7 @@ func (l *loader) icon() {
 	}
 }
 
-// receipt reads the receipt, which has to be valid for its own time: whether it is newer than the
-// clock says nothing about the content.
+// receipt checks the receipt at its own time: a clock that is behind is no fault of the content.
 func (l *loader) receipt(service *Service) {
 	if !slices.Contains(l.files, ReceiptFile) {
 		return

@@ -71,7 +71,7 @@ func (s *Stage) names(key string) bool {
 
 // judge decides whether a promise is evidence: anyone can sign one. Its key must count for the day
 // of the record according to the newest verification, the reader or, if it was asked itself, the
-// service. A mirror can publish any manifest.json, so that in a copy counts for nothing.
+// service. A mirror can publish any manifest.json, so a copy's does not count.
 func (c *check) judge(p *Promised, r *PromiseReport) {
 	day, _, _ := strings.Cut(p.RecordedAt, "T")
 	host, _, _ := strings.Cut(c.report.Origin, "/")

@@ -229,9 +229,9 @@ async function rebuilt(get, log, size) { // the entries, from their bundles (C2S
   }
   return entries;
 }
-// counted checks an answer, the whole log at an address, and that the log has the answer, as it was
-// promised. It calls tell as check does; ok is undefined for a mere note. It resolves to where the
-// log has the answer, or to false after a step that fails.
+// counted checks an answer, the whole log at an address, and that the log has the answer in time.
+// It calls tell as check does; ok is undefined for a mere note. It resolves to where the log has
+// the answer, or to false after a step that fails.
 export async function counted({ kind, o, whole }, where, tell) {
   const { log = LOG, keys = KEYS } = where;
   const get = where.fetch ?? ((...request) => fetch(...request));
@@ -292,7 +292,7 @@ export async function counted({ kind, o, whole }, where, tell) {
   if (said === "own") return show("counted", apart, false);
   return { date, index, size, origin, kind, now: since ?? kind };
 }
-// main runs if this file is the program, under any name, and not if it is imported.
+// main runs if this file is the program, under any name, but not if it is imported.
 const { process } = globalThis, started = process?.argv?.[1];
 const isProgram = import.meta.main || process?.versions?.node && (
   /\/\[eval\d*\]$|^data:/.test(import.meta.url) || started && await (async () => {

@@ -58,7 +58,8 @@ var requests = input.Field{
 	Example: `[{"op":"is","calendar":"de","date":"2026-12-25"},{"op":"next","calendar":"de","date":"2026-12-25"}]`,
 }
 
-// MaxYears is the most years of calendars that one request may read: those of a single computation.
+// MaxYears is the most years of calendars that one request may read: as many as one computation
+// can.
 var MaxYears = (LastYear - FirstYear + 1) * len(calendars)
 
 func ChosenBatch(in *input.Input) bool { return in.Has(requests.Name) }

@@ -22,9 +22,8 @@ type closing struct {
 	name     string // why it is closed
 }
 
-// book holds the closings of the calendars of one computation. It makes the years it needs, in
-// about a microsecond for a year of a calendar. Making all ahead would take as long as starting an
-// instance of the edge.
+// book holds the closings of the calendars of one computation. It makes only the years it needs:
+// making all ahead would take as long as starting an instance of the edge.
 type book struct {
 	calendars []int // indexes in calendars
 	years     [LastYear - FirstYear + 1]*year
@@ -146,8 +145,8 @@ func closed(days []placed, day int) bool {
 	return slices.ContainsFunc(days, func(p placed) bool { return p.day == day })
 }
 
-// national reports whether a day is a national holiday of Japan itself, not a substitute or a
-// holiday of banks alone.
+// national reports whether a day is a national holiday of Japan itself, not a substitute or a bank
+// holiday.
 func national(of *calendar, days []placed, day int) bool {
 	return slices.ContainsFunc(days, func(p placed) bool {
 		return p.day == day && !p.substitute && of.substituteOf(p.rule) == observeJP

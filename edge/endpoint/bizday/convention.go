@@ -26,8 +26,8 @@ func conventionNames() (names []string) {
 	return names
 }
 
-// roll returns the business day that replaces a day by a convention. A business day is its own. ok
-// is false if the result, or a day that decides it, is outside the range.
+// roll returns the business day that replaces a day by a convention. A business day stays. ok is
+// false if the result, or a day that decides it, is outside the range.
 func (b *book) roll(day int, convention string) (result int, ok bool) {
 	if convention == "unadjusted" || b.open(day) {
 		return day, true

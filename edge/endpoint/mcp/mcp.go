@@ -366,7 +366,7 @@ func argument(sent jsondoc.Value, f *input.Field) jsondoc.Value {
 	return sent
 }
 
-// parsed returns the value whose JSON text a string is, and any other value unchanged.
+// parsed returns the value of a string that is JSON text, and any other value unchanged.
 func parsed(v jsondoc.Value) jsondoc.Value {
 	if v.Kind == jsondoc.String {
 		if inner, err := jsondoc.Parse([]byte(v.Text)); err == nil {
@@ -376,12 +376,11 @@ func parsed(v jsondoc.Value) jsondoc.Value {
 	return v
 }
 
-// unwrap returns the object or the array that is wanted. Clients send it in the form they have it
-// from an earlier call: its JSON text, a list with a text block, or a whole result. unwrap returns
-// any other value unchanged.
+// unwrap returns the wanted object or array, and any other value unchanged. Clients send it as an
+// earlier call returned it: its JSON text, a list with a text block, or a whole result.
 func unwrap(sent jsondoc.Value, want jsondoc.Kind) jsondoc.Value {
 	v := sent
-	for range 7 { // at most the text of a text of a result's list with a block with a text
+	for range 7 { // at most a string in a string, a result, its list, a block, its string, the value
 		switch {
 		case v.Kind == jsondoc.Array && want == jsondoc.Array:
 			return v
@@ -404,8 +403,8 @@ func unwrap(sent jsondoc.Value, want jsondoc.Kind) jsondoc.Value {
 	return sent
 }
 
-// called writes the whole answer twice: Claude Code, Codex and Copilot CLI show a model the
-// structured content alone, Claude Desktop and LangChain the text alone.
+// called writes the whole answer twice: Claude Code, Codex and Copilot CLI show a model only the
+// structured content, Claude Desktop and LangChain only the text.
 //
 // A refusal is a result with isError, so that a model sees it. It has no structured content, since
 // the output schema describes none.

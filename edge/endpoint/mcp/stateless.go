@@ -32,8 +32,8 @@ const listLifetime = 300_000
 
 // stateless reports whether a message belongs to a revision without a handshake. The header decides
 // if it names a supported revision, since some clients send another _meta with it. Otherwise the
-// _meta decides. An initialize does only if both name the stateless revision: its header may
-// propose it.
+// _meta decides. Of an initialize both must name the stateless revision: its header may be a
+// proposal.
 func stateless(t *turn.Turn, m *message) bool {
 	if m.Kind != request && m.Kind != notification {
 		return false

@@ -432,8 +432,8 @@ func (c *checks) checkRest(base string) {
 
 var strict = base64.StdEncoding.Strict()
 
-// decodeBase64 decodes so many bytes in the standard alphabet, padded and strict (RFC 4648,
-// sections 4 and 3.5). The length refuses line breaks, which the decoder would skip.
+// decodeBase64 decodes size bytes in the standard alphabet, padded and strict (RFC 4648, sections 4
+// and 3.5). The length refuses line breaks, which the decoder would skip.
 func decodeBase64(s string, size int) ([]byte, bool) {
 	if len(s) != strict.EncodedLen(size) {
 		return nil, false

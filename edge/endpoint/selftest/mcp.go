@@ -278,7 +278,7 @@ func conform(v, schema *jsondoc.Value) bool {
 	return ok
 }
 
-// is reports whether a value is of a type of JSON Schema (2020-12, Validation, 6.1.1).
+// is reports whether a value has a type of JSON Schema (2020-12, Validation, 6.1.1).
 func is(v *jsondoc.Value, kind string) bool {
 	if kind == "integer" {
 		_, ok := input.ParseInteger(v.Text)

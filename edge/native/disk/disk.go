@@ -24,8 +24,8 @@ var ErrLocked = errors.New("locked by another process")
 // Lock is the lock of a folder.
 type Lock struct{ file *os.File }
 
-// Close ends the lock at once. Closing the file alone would leave the lock to a child process that
-// is being started: it has a copy of the open file until its exec.
+// Close ends the lock at once. Only closing the file would leave the lock to a child process that
+// is starting: it has a copy of the open file until its exec.
 func (l *Lock) Close() error {
 	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
 }
@@ -83,8 +83,8 @@ func WriteNew(path string, text []byte) error {
 }
 
 // Private returns an error if users other than its owner have access to the file or folder at path.
-// A file of root may be readable for the group of this user, as the credentials of systemd are. The
-// error of a missing file is nil.
+// A file of root may be readable for this user's group, as systemd's credentials are. A missing
+// file is no error.
 func Private(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {

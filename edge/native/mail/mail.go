@@ -84,8 +84,8 @@ func openTransport(address string) (transport, error) {
 
 // Send sends a message to the snapshot's operator, as turn.Relay describes, and waits until the
 // relay is done or ctx is. The failure is Unavailable without a relay (r is nil) or an operator. A
-// suggestion that cannot be copied is not sent, and of one that was certainly not accepted no copy
-// stays.
+// suggestion that cannot be copied is not sent. If it was certainly not accepted, its copy is
+// removed.
 func (r *Relay) Send(ctx context.Context, m turn.Message, s *snapshot.Snapshot, now time.Time) turn.Result {
 	if r == nil || s.RelayTo == "" {
 		return turn.Result{Failure: turn.Unavailable, Data: []byte("no relay")}

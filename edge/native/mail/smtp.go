@@ -31,7 +31,7 @@ const (
 	transaction = 15 * time.Minute // for both
 	quitTimeout = 2 * time.Second  // for the reply to QUIT
 
-	// In time for a request to hear that its message was certainly not accepted.
+	// Short enough for a request to learn that its message was certainly not accepted.
 	greetingTimeout = turn.RelayMillis * time.Millisecond * 4 / 5
 )
 
@@ -272,8 +272,8 @@ func printable(text string) string {
 var ErrBounces = errors.New("bounces")
 
 // Check logs in to the mail server at an address that Open takes, names sender and recipients, and
-// takes that back. Connecting may take timeout, and so may the rest. The error has the failed step
-// and the words of the server, without e-mail addresses.
+// resets. Connecting may take timeout, and so may the rest. The error has the failed step and the
+// words of the server, without e-mail addresses.
 func Check(ctx context.Context, address string, on *snapshot.Snapshot, timeout time.Duration) error {
 	r, err := openSMTP(address, timeout)
 	if err != nil {

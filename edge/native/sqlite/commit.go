@@ -13,8 +13,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Patience is the time of an Exec until the writer begins it. Then it is withdrawn: it will
-// certainly not be written. Tests shorten it.
+// Patience is how long an Exec waits for the writer. Then it is withdrawn, and certainly not
+// written. Tests shorten it.
 var Patience = turn.ExecMillis*time.Millisecond - finish
 
 const (

@@ -19,7 +19,7 @@ var errHeld = errors.New("another process reads the database, so its write-ahead
 // its file. It returns an error if another process reads an earlier state for ForgetPatience.
 //
 // It accepts that writers wait meanwhile, for about ten milliseconds a megabyte: VACUUM is SQLite's
-// own way to leave nothing, and addresses are seldom erased.
+// own way to leave no traces, and addresses are seldom erased.
 func (s *Store) Forget(ctx context.Context) error {
 	err := errClosed
 	s.betweenGroups(func() { err = s.control("VACUUM") })

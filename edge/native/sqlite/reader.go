@@ -28,7 +28,7 @@ type Reader struct {
 	lacking []string // migrations
 }
 
-// OpenReadOnly opens the database file at path, also in a folder that this user cannot write to,
+// OpenReadOnly opens the database file at path, even in a folder that this user cannot write to,
 // and with an older schema. It refuses a file without a schema, such as a copy of a running
 // server's file without its log.
 func OpenReadOnly(path string) (*Reader, error) {

@@ -27,7 +27,7 @@ type page struct {
 	etag   string
 }
 
-// New makes Documents from files. The error names what is wrong with _headers or _redirects.
+// New makes Documents from files. The error is about _headers or _redirects.
 func New(files []assets.File) (*Documents, error) {
 	d := &Documents{pages: map[string]*page{}}
 	byPath := map[string]*assets.File{}

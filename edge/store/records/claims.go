@@ -21,8 +21,8 @@ const ForgottenAfter = time.Hour
 
 const isClaim = "seq IS NULL AND claimed_at IS NOT NULL"
 
-// Claims returns the claims of an age or more, oldest first, also if a clock that was ahead by as
-// much has made them.
+// Claims returns the claims at least that old, oldest first, and claims as far in the future, from
+// a clock that was ahead.
 func Claims(ctx context.Context, r Reader, now time.Time, age time.Duration) (claims []Claim, err error) {
 	rows, err := r.Read(ctx, turn.SQL("SELECT record_id, claimed_at, relayed_at IS NOT NULL FROM used_ids "+
 		"WHERE "+isClaim+" AND abs(claimed_at - ?) >= ? ORDER BY claimed_at", now.Unix(), int64(age/time.Second)))

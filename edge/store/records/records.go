@@ -1,5 +1,5 @@
-// Package records counts and lists the records in a store, erases e-mail addresses, and tries
-// again what was given up. The store is SQLite (package sqlite) or D1 (package cloudflare).
+// Package records counts and lists the records in a store, erases e-mail addresses, and retries
+// messages that were given up. The store is SQLite (package sqlite) or D1 (package cloudflare).
 package records
 
 import (

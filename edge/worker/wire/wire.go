@@ -317,7 +317,7 @@ func (c *codec) texts(all ...*string) {
 	}
 }
 
-// list codes items of at least so many bytes. A count without room for its items is a fault.
+// list codes items of at least that many bytes. A count of more items than fit is a fault.
 func list[T any](c *codec, items *[]T, least int, item func(*codec, *T)) {
 	n := len(*items)
 	if c.u32(&n); c.reads {

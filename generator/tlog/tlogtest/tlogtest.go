@@ -41,7 +41,7 @@ type Witness struct {
 
 const Name = "witness.base.example/w1"
 
-// New is a witness of the log that has a verifier key. It has the same key each time.
+// New returns a witness of the log with a verifier key. The witness always has the same key.
 func New(log string) *Witness { return &Witness{Signer: Signer(Name, 9), log: log} }
 
 // Signer cosigns checkpoints under a name, with the key of a number.

@@ -1,5 +1,5 @@
-// Package cli prints and prompts for the commands, and has their exit codes and the flags from the
-// environment.
+// Package cli prints and prompts for the commands. It defines their exit codes, and reads flags
+// from the environment.
 package cli
 
 import (
@@ -34,8 +34,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// WithExitCode makes work the RunE of a command, whose errors end the program with ExitFailure
-// unless they are usage errors or have another code.
+// WithExitCode returns work as the RunE of a command. Its errors exit with ExitFailure, except
+// usage errors and errors with another code.
 func WithExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := work(cmd, args)
@@ -47,7 +47,7 @@ func WithExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobr
 	}
 }
 
-// Unusable makes an error about unusable input, which ends the program with ExitUsage.
+// Unusable returns an error about unusable input: the program exits with ExitUsage.
 func Unusable(format string, args ...any) error {
 	return Failure{ExitUsage, fmt.Errorf(format, args...)}
 }

@@ -56,11 +56,10 @@ func Listen(flag, address string) (net.Listener, error) {
 	return listener, err
 }
 
-// SettingsFile has the settings of a service, in its folder.
+// SettingsFile is the file with the settings of a service, in its folder.
 const SettingsFile = "anteroom.toml"
 
-// without lists the flags and variables that overrule a setting of the file, as the two exclude
-// each other.
+// without lists, for a setting in the file, the flags and variables that exclude and override it.
 var without = map[string][]string{
 	"data": {"remote"}, "remote": {"data"}, "key-file": {"key", "unsigned"}, "log-key-file": {"log-key"},
 }
@@ -105,8 +104,8 @@ func unexpanded(f *pflag.Flag) error {
 	return fmt.Errorf("--%s: no shell has replaced ~ or $ in %q (write the whole path)", f.Name, path)
 }
 
-// Setting returns the value of a flag of other commands, from its variable or the settings file,
-// which Bind has read before.
+// Setting returns the value of another command's flag, from its variable or from the settings file
+// that Bind has read.
 func Setting(cmd *cobra.Command, name string) string {
 	settings, _ := settings(cmd.Root())
 	_, value := found(name, settings, func(other string) bool { return os.Getenv(variable(other)) != "" })
@@ -186,7 +185,7 @@ func unknown(what string, cmd *cobra.Command, meant []string) error {
 	return Unusable("%s (%s%s --help)", what, question, cmd.CommandPath())
 }
 
-// AddHelp makes help of an unknown command an error, like its call.
+// AddHelp adds the command help, which refuses an unknown command.
 func AddHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
@@ -215,7 +214,6 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	return unknown(fmt.Sprintf("unknown command %q", args[0]), cmd, cmd.SuggestionsFor(args[0]))
 }
 
-// distance limits the letters that differ in a mistyped name; fewer in a short one.
 func distance(name string) int { return min(2, len(name)/2) }
 
 func FlagError(cmd *cobra.Command, err error) error {
@@ -234,7 +232,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 }
 
 func alike(name string, flags *pflag.FlagSet) []string {
-	names := &cobra.Command{SuggestionsMinimumDistance: distance(name)} // cobra compares the names of commands alone
+	names := &cobra.Command{SuggestionsMinimumDistance: distance(name)} // cobra compares only the names of commands
 	flags.VisitAll(func(f *pflag.Flag) {
 		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})

@@ -84,13 +84,12 @@ func (f Filter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// secretKey matches a secret key. A backslash belongs to the character that it escapes: a bare
-// quotation mark would end a quoted text, and a stranger's words would be read as a part of the
-// log.
+// secretKey matches a secret key. A backslash stays with the character it escapes: a bare quotation
+// mark would end a quoted text, and a stranger's words would look like part of the log.
 var secretKey = regexp.MustCompile("(" + regexp.QuoteMeta(receipt.SecretPrefix) + "|" +
 	regexp.QuoteMeta(receipt.NotePrefix) + `)(?:\\\S|[^\s"'\\])*`)
 
-// WithoutSecret removes secret keys after their prefix. Nearly no text has one.
+// WithoutSecret removes secret keys after their prefix. Few texts contain one.
 func WithoutSecret(text string) string {
 	if !strings.Contains(text, receipt.SecretPrefix) && !strings.Contains(text, receipt.NotePrefix) {
 		return text
@@ -375,8 +374,8 @@ func (t *Terminal) Edit(file string, line int) error {
 	return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
 }
 
-// Choose puts a question with some words as answers, and returns the first letter of the answer. An
-// empty line means preset, unless that is "".
+// Choose asks a question to be answered by one of some words, and returns the first letter of the
+// answer. An empty line means preset, unless that is "".
 func (t *Terminal) Choose(ctx context.Context, question, preset string, letters ...string) (string, error) {
 	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), preset,
 		func(answer string) string {

@@ -57,8 +57,8 @@ type client struct {
 	account string
 }
 
-// connect makes a client from the environment. account is the one in wrangler.toml; if it is "",
-// CLOUDFLARE_ACCOUNT_ID names it, or the token has only one.
+// connect makes a client from the environment. account is the one in wrangler.toml. If it is "",
+// CLOUDFLARE_ACCOUNT_ID names it, or it is the token's only one.
 func connect(ctx context.Context, account string) (*client, error) {
 	c := &client{
 		token:   strings.TrimSpace(os.Getenv(TokenVariable)),
@@ -140,7 +140,7 @@ func (c *client) options(retries int, response **http.Response) []option.Request
 	}
 }
 
-// explain makes a failure of an error of Cloudflare's client, and adds the next step.
+// explain turns an error of Cloudflare's client into a failure with the next step.
 func (c *client) explain(what, permission string, response *http.Response, err error) error {
 	if err == nil {
 		return nil
@@ -182,7 +182,7 @@ func (c *client) explain(what, permission string, response *http.Response, err e
 	return fmt.Errorf("%s: %w%s", what, f, next)
 }
 
-// analyze runs a query of Analytics Engine, which Cloudflare's client lacks.
+// analyze queries Analytics Engine, which Cloudflare's client does not support.
 func (c *client) analyze(ctx context.Context, query string, into any) error {
 	address := c.base.JoinPath("accounts", c.account, "analytics_engine/sql").String()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(query))
@@ -198,7 +198,7 @@ func (c *client) analyze(ctx context.Context, query string, into any) error {
 		if body, err = io.ReadAll(response.Body); response.StatusCode >= 400 {
 			refused := &d1.Error{}
 			_ = refused.UnmarshalJSON(body)
-			if len(refused.Errors) == 0 { // it is a plain text
+			if len(refused.Errors) == 0 { // plain text
 				refused.Errors = []shared.ErrorData{{Message: string(body)}}
 			}
 			err = refused

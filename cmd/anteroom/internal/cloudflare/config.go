@@ -1,6 +1,6 @@
 // Package cloudflare is the operator's access to a service on Cloudflare. It deploys with wrangler,
-// and reads the records in D1. The names are in wrangler.toml, the API token in the environment, as
-// for wrangler.
+// and reads the records in D1. It reads names from wrangler.toml and the API token from the
+// environment, as wrangler does.
 //
 // No error contains the token, a receipt key or a record.
 package cloudflare
@@ -56,7 +56,7 @@ type Config struct {
 	all map[string]any // the whole file
 }
 
-// environment holds the top of wrangler.toml or one environment, as far as commands use it.
+// environment is the top of wrangler.toml or one environment, as far as commands use it.
 type environment struct {
 	Name       string `toml:"name"`
 	Account    string `toml:"account_id"`
@@ -153,7 +153,7 @@ func (c *Config) Host(name string, s *snapshot.Snapshot) string {
 	return ""
 }
 
-// at returns the value at a path of keys, or nil. A list of tables on the way must have one.
+// at returns the value at a path of keys, or nil. A list of tables on the path must have one table.
 func at(value any, path ...string) any {
 	for _, key := range path {
 		if list := reflect.ValueOf(value); list.Kind() == reflect.Slice { // inline tables have another type

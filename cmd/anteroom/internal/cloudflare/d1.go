@@ -123,7 +123,7 @@ func (s *Store) Read(ctx context.Context, statements ...turn.Statement) ([][][]a
 }
 
 // Write runs statements as one transaction, and returns the number of changed rows of each. Unless
-// D1 refused them, the error tells that the outcome is unknown.
+// D1 refused them, the error reports an unknown outcome.
 func (s *Store) Write(ctx context.Context, statements ...turn.Statement) ([]int64, error) {
 	results, err := s.run(ctx, "write to "+s.Name(), statements, 0)
 	var f *failure

@@ -139,7 +139,7 @@ func (d *Deployment) DryRun(ctx context.Context) error {
 }
 
 // Run creates the database, applies migrations, deploys each environment, and inspects the result.
-// A next run skips the steps that are done.
+// The next run skips finished steps.
 func (d *Deployment) Run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		d.checkDomains, d.createDatabase, d.migrate, d.checkStore, d.deploy, d.inspect,

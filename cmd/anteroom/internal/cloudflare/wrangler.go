@@ -32,8 +32,8 @@ const wranglerPatience = 10 * time.Second // to end after an interrupt
 
 var versionNumber = regexp.MustCompile(`\b\d+\.\d+\.\d+\b`)
 
-// FindWrangler finds a wrangler for the wrangler.toml at config: the one in PATH if it has the
-// pinned or a later version of the same major version, or the pinned one by npx.
+// FindWrangler finds a wrangler for the wrangler.toml at config: the one in PATH if its version is
+// the pinned one or a later one of the same major, and otherwise the pinned one, run by npx.
 func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 	w := &Wrangler{config: config}
 	found := "no wrangler in PATH"

@@ -1,6 +1,6 @@
-// Package continuity has the rule of what a service may never withdraw, as agents rely on it: dated
-// scoreboards, receipt keys, the public log. Check compares the published Facts with those that
-// replace them. Facts come from a folder of documents, a generation, or a running service.
+// Package continuity refuses to withdraw what agents rely on: dated scoreboards, receipt keys, the
+// public log. Check compares the published Facts with the Facts that replace them. Facts come from
+// a folder of documents, a generation, or a running service.
 package continuity
 
 import (
@@ -47,8 +47,7 @@ type Facts struct {
 	Checkpoints map[string][]byte // of the log, by path: the newest, and one for each known size
 }
 
-// Rules are the part of the answer of GET /api/aup that its version stands for. Encoding/json reads
-// them.
+// Rules are the members of GET /api/aup that may change only with its version.
 type Rules struct {
 	Version    string             `json:"version"` // "" if no policy is published
 	Policy     string             `json:"policy"`
@@ -152,8 +151,8 @@ func Check(published, next Facts) []Regression {
 	return found
 }
 
-// checkLog compares each published checkpoint with the next log's one of the same size. It reports
-// the first fault.
+// checkLog compares each published checkpoint with the next log's checkpoint of that size, and
+// reports the first fault.
 func checkLog(published, next *Facts, add func(path, hint, format string, args ...any)) {
 	if published.LogKey != "" && next.LogKey == "" {
 		add(tlog.KeyPath, hintLog, "a public log is published, and would vanish")

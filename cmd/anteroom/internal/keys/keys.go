@@ -92,8 +92,8 @@ func (k *kind[K]) from(place, text string) (key K, err error) {
 	return key, err
 }
 
-// rotate makes a new key in the file out, and writes its public half into service.yaml, the file.
-// If it fails, it changes neither.
+// rotate writes a new key to out, and its public half into the service.yaml at file. If it fails,
+// both are unchanged.
 func rotate(
 	file, out string, generate func() (string, error), write func(service []byte, public string) ([]byte, error),
 ) (public string, err error) {
@@ -128,7 +128,7 @@ func LoadReceipt(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {
 	return receipts.load(t, file)
 }
 
-// CheckReceipt refuses a key that service.yaml, the file, does not list as the current one.
+// CheckReceipt refuses a key that is not the current one in the service.yaml at file.
 func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) error {
 	if err := RefusePublished(key, service, file); err != nil {
 		return err
@@ -168,9 +168,9 @@ func RefusePublished(key ed25519.PrivateKey, service *site.Service, file string)
 	return nil
 }
 
-// RotateReceipt makes a new key in the file out, and lists it in service.yaml, the file, as the
-// current one from a date on. If out has a key that the content does not list, it takes that one.
-// If it fails, it changes neither.
+// RotateReceipt writes a new key to out, and lists it in the service.yaml at file as the current
+// one from a date on. If out has a key that the content does not list, it uses that key. If it
+// fails, both are unchanged.
 func RotateReceipt(t *cli.Terminal, s *site.Site, file, out, date string) (public string, err error) {
 	return rotate(file, out, func() (string, error) {
 		if _, err := os.Stat(out); err == nil {
@@ -201,8 +201,8 @@ func parseLog(text string) (*tlog.Key, error) {
 	return tlog.ParseKey(text)
 }
 
-// Signer reads the key that signs the log, which service.yaml, the file, must list. It returns nil
-// without a log.
+// Signer reads the key that signs the log. The service.yaml at file must list it. Without a log
+// Signer returns nil.
 func Signer(t *cli.Terminal, secret *Log, listed, file string) (*tlog.Key, error) {
 	key, err := secret.Read(t)
 	switch {
@@ -225,8 +225,8 @@ func CheckLog(public, listed, file string) error {
 	return fmt.Errorf("%s lists another log key (sign with the secret of %s)", file, listed)
 }
 
-// RotateLog makes a new log key in the file out, and lists it in service.yaml, the file. If it
-// fails, it changes neither.
+// RotateLog writes a new log key to out, and lists it in the service.yaml at file. If it fails,
+// both are unchanged.
 func RotateLog(file, out string, service *site.Service) (public string, err error) {
 	return rotate(file, out, func() (string, error) {
 		text, public, err := tlog.NewKey(tlog.Origin(service.CanonicalHost, service.Log.Key))

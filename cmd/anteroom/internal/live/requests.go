@@ -99,9 +99,9 @@ func some(difference string) []string {
 	return []string{difference}
 }
 
-// documents are the generated files, but for most files of a log, which has thousands: those that
-// every verification changes are requested, and the tiles of the newest checkpoint. anteroom log
-// check reads all.
+// documents requests the generated files. A log has thousands: only the files that every
+// verification changes are requested, and the tiles of the newest checkpoint. anteroom log check
+// reads all.
 func (i *inspection) documents() (all []request) {
 	rules, _ := assets.ParseHeaders(string(i.artifact.File(assets.HeadersPath))) // the generator has checked it
 	types := map[string]string{health.Manifest: "application/json"}
@@ -305,8 +305,8 @@ func unlike(got, want []byte) string {
 	return fmt.Sprintf("differs from byte %d of %d on", at+1, len(got))
 }
 
-// perform sends a request, and repeats it for a document or an endpoint that differs, as long as
-// there is time. It keeps no answer: documents may be many and large.
+// perform sends a request, and repeats it while a document or an endpoint differs and time is left.
+// It keeps no answer: documents may be many and large.
 func (i *inspection) perform(ctx context.Context, r *request) (differences []string) {
 	patient := *i.asker
 	patient.timeout *= time.Duration(max(r.patience, 1))

@@ -1,5 +1,6 @@
 // Package live checks a running service from outside, over HTTP, and changes nothing. Inspect
-// compares a service with the generated documents. Facts reads what it may never withdraw.
+// compares a service with the generated documents. Facts reads the facts that it may never
+// withdraw.
 package live
 
 import (

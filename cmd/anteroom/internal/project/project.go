@@ -1,5 +1,5 @@
-// Package project is the folder of a service: it begins a new one, loads and generates its content,
-// publishes the documents and the snapshot, and shows the pages while they are written.
+// Package project works on the folder of a service: it creates one, loads and generates its
+// content, publishes the documents and the snapshot, and shows the pages while they are written.
 package project
 
 import (
@@ -92,7 +92,7 @@ func Expiry(expires, now time.Time) (expired bool, notice string) {
 		"to a time within a year)", verb, expires.Format(time.RFC3339))
 }
 
-// Report lists the changes of a publication; with Check those it would make.
+// Report lists the changes that a publication makes or, with Check, would make.
 type Report struct {
 	Out       string                `json:"out"`
 	Content   string                `json:"content"` // version of the content

@@ -52,8 +52,8 @@ func Vacant(dir string) (string, error) {
 	return filepath.EvalSymlinks(absolute)
 }
 
-// Scaffold makes the vacant folder dir with all files of a service, or leaves it unchanged.
-// Generate must accept their content: an error that lists its faults wraps site.Errors.
+// Scaffold creates the files of a service in the vacant folder dir, or leaves it unchanged. If
+// Generate refuses their content, the error wraps site.Errors.
 func Scaffold(dir string, s *Service, now time.Time) error {
 	files, err := s.files(now)
 	if err != nil {
@@ -86,7 +86,7 @@ func writeFolder(dir string, files map[string][]byte) error {
 		return err
 	}
 	if info, err := os.Stat(dir); err == nil {
-		// A link to an empty folder is replaced itself.
+		// If dir is a link, the link is replaced.
 		if err := errors.Join(os.Chmod(next, info.Mode()), os.Remove(dir)); err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ type deployment struct {
 }
 
 // Dataset begins the names of the datasets of Analytics Engine, which consist of letters, digits
-// and _, without a digit first.
+// and _, and begin with no digit.
 func (d *deployment) Dataset() string {
 	name := strings.ReplaceAll(d.Worker, "-", "_")
 	if name[0] <= '9' {
@@ -226,8 +226,8 @@ func execute(text string, values any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// edit writes a YAML value after the beginning of the one line that has it: a key, or a dash. The
-// line's comment and all other bytes stay.
+// edit replaces the YAML value in the one line with this beginning, a key or a dash. All other
+// bytes stay, comments too.
 type edit struct{ beginning, value string }
 
 func (e edit) apply(text []byte) ([]byte, error) {

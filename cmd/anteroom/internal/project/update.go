@@ -25,7 +25,7 @@ import (
 //go:embed neutral.sha256
 var neutral string
 
-// written are lines that init or a command writes, which are no edits.
+// written matches lines that init or a command writes, which do not count as edits.
 var written = regexp.MustCompile(`(?m)^(name|updated|as_of|since): .*$`)
 
 func (s *Service) neutralLine(name string, text []byte) string {
@@ -34,11 +34,11 @@ func (s *Service) neutralLine(name string, text []byte) string {
 }
 
 // Update replaces the unedited texts of a service's folder with the texts of this program, removes
-// unedited ones that this program lacks, adds missing texts and missing lines of .gitignore, and
-// returns a line for each change and for each edited text. The content may have faults.
+// unedited ones without a successor, adds missing texts and missing lines of .gitignore, and
+// returns a line for each change and each edited text. The content may have faults.
 //
-// Accepts: an optional text that the operator has removed comes back, each time, and git shows it.
-// To know better, a service would have to keep a list of its former texts.
+// Accepts: an optional text that the operator removed comes back each time, and git shows it.
+// Avoiding this would need a list of former texts in each service.
 func Update(dir string, now time.Time) (report []string, err error) {
 	service, err := assets.ReadFile(filepath.Join(dir, "content", "service.yaml"))
 	if err != nil {

@@ -161,7 +161,7 @@ func (o *Options) Database() string { return filepath.Join(o.Data, sqlite.FileNa
 
 func (o *Options) keyFile() string { return filepath.Join(o.Data, ReceiptKey) }
 
-// ReadKey reads the named receipt key, or the one in the data folder, which may be nil.
+// ReadKey reads the named receipt key or the one in the data folder, and returns nil without one.
 func (o *Options) ReadKey(t *cli.Terminal) (ed25519.PrivateKey, error) {
 	if o.Receipt.Given() {
 		return o.Receipt.Read(t)

@@ -135,7 +135,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	})
 	s.monitor.start(ctx, s.host, first.version())
 	if o.LogFormat != logJSON {
-		t.Printf("%s", address) // alone and last, where a person looks for it
+		t.Printf("%s", address) // last, where a person looks for it
 	}
 	if err = t.Out.Flush(); err == nil {
 		err = s.host.Serve(ctx, listener)

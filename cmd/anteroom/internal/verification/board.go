@@ -43,8 +43,8 @@ const (
 	updates            = "observed_attention.updates"
 )
 
-// newBoard makes the current board one with the numbers, dates and texts of the answers. The
-// verification gets the numbers that are no sums of decisions.
+// newBoard copies the current board with the numbers, dates and texts of the answers. Numbers that
+// are not sums of decisions go into the verification.
 func (v *survey) newBoard(d *decided, a *answers, wrong *faults) *board {
 	parsed, _ := site.ParseBoard("", v.board) // newSurvey has read it too
 	b, day := &board{Scoreboard: parsed, wrong: wrong}, v.day()
@@ -135,7 +135,6 @@ func (b *board) setTexts(a *answers, day string) {
 		model.Update{Date: day, WhatChanged: a.WhatChanged, OneAmbiguousRead: a.OneAmbiguousRead})
 }
 
-// correct explains each number that falls, and each that counts lost records.
 func (b *board) correct(v *survey, a *answers, d *decided) {
 	lost := map[string]string{} // by the numbers that count the lost records
 	for i, k := range v.kinds {

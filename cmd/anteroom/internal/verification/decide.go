@@ -14,7 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// decided has the verification that the answers make, and its board.
+// decided is the verification that the answers make, with its board.
 type decided struct {
 	verification *site.Verification
 	board        *board
@@ -28,8 +28,7 @@ type decided struct {
 
 // decide applies answers: it decides about the records, makes the board, checks both with the site,
 // and adds to the log, which key signs; key is nil if the site has no log. The error is faults,
-// which names everything that is wrong with the answers, or site.Errors if the content would be
-// refused.
+// with all faults of the answers, or site.Errors if the content would be refused.
 func (v *survey) decide(a *answers, key note.Signer) (*decided, error) {
 	var wrong faults
 	if a.Through != "" && a.Through != v.through {

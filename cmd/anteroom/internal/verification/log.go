@@ -45,7 +45,7 @@ func (v *survey) appendLog(d *decided, board *site.Scoreboard, signer note.Signe
 }
 
 // stage makes the entries of a stage: new records kind by kind in recorded order, corrections of
-// records that count otherwise now, of records that are gone, and entries about agents.
+// records that now count differently or are gone, and entries about agents.
 type stage struct {
 	log         *tlog.Log
 	next        int64            // index of the first entry
@@ -93,9 +93,9 @@ func (s *stage) records(v *survey, d *decided) error {
 	return nil
 }
 
-// vouched adds entries about agents that are vouched for for the first time, and corrections of
-// those that are no longer vouched for, or again. An agent is identified by the registration by
-// which it is known or, if that is gone or own, by the first that is vouched for.
+// vouched adds entries about newly vouched agents, and corrections of agents that are no longer, or
+// once more, vouched for. An agent is identified by the registration it is known by or, if that is
+// gone or own, by its first vouched one.
 func (s *stage) vouched(ledger *site.Ledger) error {
 	entries, first := ledger.Entries(), map[string]int64{} // entries of registrations, by agents
 	for hash, e := range entries {

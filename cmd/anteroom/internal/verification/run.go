@@ -51,7 +51,7 @@ func (o *Options) Check() error {
 
 // Begin locks a content folder until unlock is called, and loads it.
 func Begin(folder string, now time.Time) (s *site.Site, unlock func() error, err error) {
-	if s, err = project.Load(folder, now); err != nil { // it explains a folder that is not there
+	if s, err = project.Load(folder, now); err != nil { // it explains a missing folder
 		return nil, nil, err
 	}
 	held, err := disk.LockFolder(folder)
@@ -94,8 +94,8 @@ func lastThrough(s *site.Site) string {
 	return ""
 }
 
-// afterLast returns the time, once it is later than the end of the last verification: only that
-// tells its answers from the next ones.
+// afterLast waits until the end of the last verification is past, and returns the time: otherwise
+// its answers could not be told from the next ones.
 func afterLast(s *site.Site, clock func() time.Time) time.Time {
 	if lastThrough(s) == clock().UTC().Format(time.RFC3339) {
 		time.Sleep(time.Second)
@@ -141,7 +141,7 @@ type Published struct {
 }
 
 // Compare refuses content that is older than the folder of documents or the service: its next board
-// would be another one of the same name, and the log's key has already signed. With Offline the
+// would have the name of a published one, and the log's key has already signed. With Offline the
 // service is not asked.
 func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, err error) {
 	newest := "/scoreboard/" + s.Current().File + ".json"
@@ -178,8 +178,8 @@ func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, e
 	return found, err
 }
 
-// read reads the file of the answers, nil without one. through is the time of these answers or of
-// those that an editor has left; it is zero if neither names one.
+// read reads the file of answers; a is nil without one. through is the time in it, or in a draft
+// that an editor left, or zero.
 func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err error) {
 	text := ""
 	switch {
@@ -216,7 +216,7 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 const clockAhead = time.Minute // at most, of this machine's clock before the store's
 
 // checkDeployed refuses the deployed store of another service, and a clock that is ahead of the
-// store's: the next record would have a time that the verification covers already.
+// store's: the verification would already cover the time of the next record.
 func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time.Time) error {
 	deployed, is := r.(interface{ Host() string })
 	if !is {

@@ -59,7 +59,7 @@ func (s *subject) records(earlier bool) []*row {
 	return s.fresh
 }
 
-// scanned is the records of a kind, compared with the verifications that cover them.
+// scanned holds the records of a kind, compared with the verifications that cover them.
 type scanned struct {
 	kind       *records.Kind
 	all        []*row // in the order of their numbers
@@ -82,9 +82,9 @@ type scanned struct {
 // scan compares the records of a kind, up to the number end, with verifications and their ledger.
 // If through is not "", records are new up to the first one of a later time.
 //
-// If a segment does not have its verified digest, records are lost. Others may have their numbers:
-// a store that was restored from a backup gives the same numbers again. So from such a segment on,
-// a record with a time after the last verification is new.
+// If a segment does not have its verified digest, records are lost. Their numbers may be in use
+// again: a store restored from a backup repeats them. So from such a segment on, a record with a
+// time after the last verification is new.
 func scan(
 	kind *records.Kind, list []records.Record, end int64, through string,
 	verifications []site.Verification, ledger *site.Ledger,
@@ -106,7 +106,7 @@ func scan(
 			named[hash] = true
 		}
 	}
-	begin, from, doubtful, last := 0, 0, false, "" // from is where new records may begin
+	begin, from, doubtful, last := 0, 0, false, "" // new records are at from or later
 	if n := len(verifications); n > 0 {
 		last = verifications[n-1].Through
 	}

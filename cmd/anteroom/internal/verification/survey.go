@@ -143,9 +143,9 @@ func (v *survey) compare(ctx context.Context, r records.Reader, limits scope) er
 	return nil
 }
 
-// Measure returns the extent of a store, with the records that are new to the verifications of a
-// site. It refuses a store that they are not about. If begins is true, the store is to replace the
-// verified one.
+// Measure returns the extent of a store, with the records that no verification of a site covers. It
+// returns an error if the verifications refer to another store, unless begins is true: the store
+// then replaces the verified one.
 func Measure(ctx context.Context, r records.Reader, s *site.Site, begins bool) (*records.Extent, error) {
 	const hint = "(check --data or --remote"
 	verified, covered := s.Covered()

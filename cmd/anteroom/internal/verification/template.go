@@ -248,7 +248,7 @@ func (v *survey) clients(s *sheet) {
 	s.line("    ]")
 }
 
-// writeTexts has no proposal: each text is the operator's.
+// writeTexts proposes nothing: only the operator changes texts.
 func (v *survey) writeTexts(s *sheet) {
 	seen := v.site.Current().ObservedAttention
 	s.note("", "\nWhat changed, for readers: an update of this day. Left empty, the board gets none.")

@@ -31,7 +31,7 @@ type Server struct {
 	Size  int64        // of the database, as answers say
 	Data  string       // the folder of the database
 	Other http.Handler // serves all other calls
-	// Fail, if set, answers calls of the database in place of it, until it reports false.
+	// Fail, if set, answers the calls in place of the database, until it returns false.
 	Fail func(w http.ResponseWriter, call int) bool
 
 	t     testing.TB
@@ -39,7 +39,7 @@ type Server struct {
 }
 
 // Start starts a server with an empty database for a test, and sets the environment variables that
-// lead to it.
+// point to it.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	data := t.TempDir()
