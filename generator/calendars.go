@@ -43,7 +43,7 @@ type calendarFile struct {
 	Weekend     []string  `json:"weekend"` // days of the week that are never business days
 	DataVersion string    `json:"data_version"`
 	Caveat      string    `json:"caveat"`
-	Holidays    []holiday `json:"holidays"` // weekdays alone
+	Holidays    []holiday `json:"holidays"` // only weekdays
 }
 
 type holiday struct {

@@ -32,7 +32,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 			}
 			if ask {
 				if err := askAnswers(cmd.Context(), t, questions); err != nil {
-					return fmt.Errorf("init %s: %w (nothing was written; flags can answer the questions)", args[0], err)
+					return fmt.Errorf("init %s: %w (nothing was written; flags replace the questions)", args[0], err)
 				}
 			}
 			if err := project.InFolder(filepath.Join(args[0], "content"), project.Scaffold(dir, s, t.Now())); err != nil {

@@ -185,7 +185,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 	}
 	text, err := what.Read("/manifest.json")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a copy of the log alone
+		return nil // a copy of only the log
 	}
 	var named continuity.Manifest
 	if err == nil {

@@ -63,7 +63,7 @@ func readPromised(stdin io.Reader, name string) (*tlog.Promised, error) {
 			name, wholeAnswer)
 	case !recordIDs.MatchString(id):
 		wrong = "has no record_id of 32 hexadecimal digits"
-	case answer.Get("text_sha256").Kind == jsondoc.String: // a suggestion is named by its record_id alone
+	case answer.Get("text_sha256").Kind == jsondoc.String: // only its record_id names a suggestion
 		return &tlog.Promised{Name: name, Kind: tlog.Suggestion, Hash: tlog.RecordHash(id, "")}, nil
 	}
 	p := &tlog.Promised{Name: name, Kind: tlog.Registration}

@@ -113,7 +113,7 @@ func (p *publication) undoVerification(ctx context.Context) error {
 	p.generation.allowed = []string{continuity.AsOf, continuity.Board, continuity.Log}
 	r, err := p.generation.run(p.t, nil, p.t.Now())
 	if err != nil {
-		return errors.Join(err, fmt.Errorf("undo: %s still has its board (once that is mended, remove %[1]s and %s, "+
+		return errors.Join(err, fmt.Errorf("undo: %s still has its board (once that is fixed, remove %[1]s and %s, "+
 			"and run anteroom generate)", o.Public, snapshotOf(o.Public)))
 	}
 	p.t.Printf("Generated %s without it: %s.", o.Public, cli.Plural(r.Changes, "changed document"))

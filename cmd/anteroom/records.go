@@ -309,7 +309,7 @@ func recordsRetryCommand(work *storeWork) *cobra.Command {
 			for i, n := range retried {
 				switch {
 				case n.Claims > 0:
-					t.Printf("%s freed: a call with the same key begins anew", cli.Plural(n.Claims, "claim"))
+					t.Printf("%s freed: a call with the same key starts anew", cli.Plural(n.Claims, "claim"))
 				case n.Messages == 0 && len(ids) > 0:
 					err = errors.Join(err, fmt.Errorf("no dead message and no claim of %s (anteroom records list outbox, "+
 						"and claims, show all)", ids[i]))
@@ -332,7 +332,7 @@ func claimText(c *records.Claim, now time.Time) string {
 	if c.At.After(now) {
 		begun = "by a clock that was ahead"
 	}
-	return fmt.Sprintf("%s  suggestion %s was begun %s and not recorded: %s", at, c.ID, begun, where)
+	return fmt.Sprintf("%s  suggestion %s was started %s and not recorded: %s", at, c.ID, begun, where)
 }
 
 func forgotten(ctx context.Context, r records.Reader, now time.Time) ([]records.Claim, error) {
@@ -374,7 +374,7 @@ func recordsEraseCommand(work *storeWork) *cobra.Command {
 			if observed > 0 {
 				t.Printf("erased observations of clients with that name: %s", cli.Plural(observed, "row"))
 			} else if len(ids) == 0 && err == nil {
-				return errors.New("no record has that address (the contact of a suggestion is in the inbox alone)")
+				return errors.New("no record has that address (only the inbox has the contact of a suggestion)")
 			}
 			var missing, messages []string
 			for i, e := range erased {

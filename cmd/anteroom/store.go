@@ -74,7 +74,7 @@ func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	flags.StringVar(&o.Backups, "backups", "", "a `folder` that anteroom backup writes to")
 	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream, which replicates the database")
 	flags.StringVar(&o.SMTP, "smtp", "",
-		"the mail server for that mail: a `URL` without a password, or a file with the URL alone")
+		"the mail server for that mail: a `URL` without a password, or a file with only the URL")
 }
 
 // liveFlags choose the live service.

@@ -102,7 +102,7 @@ type Document struct {
 	Cache string                                // Cache-Control
 	Check func(t *turn.Turn) *turn.Response     // refuses the document, or returns nil; may be nil
 	Tail  func(t *turn.Turn, w *jsondoc.Writer) // writes the members that depend on the turn; may be nil
-	OfNow bool                                  // Tail depends on the time alone: the entity tag is weak
+	OfNow bool                                  // Tail depends only on the time: the entity tag is weak
 }
 
 var (

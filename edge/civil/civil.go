@@ -42,7 +42,7 @@ func ParseDate(s string) (days int, ok bool) {
 	if len(s) != 10 {
 		return 0, false
 	}
-	number := 0 // the digits alone: 20261120
+	number := 0 // only the digits: 20261120
 	for i, c := range []byte(s) {
 		separator := i == 4 || i == 7
 		switch {

@@ -363,7 +363,11 @@ func (in *Input) Choice(f *Field) string {
 }
 
 func OneOf(allowed []string, value string) string {
-	return "must be one of " + strings.Join(allowed, ", ") + ", but is " + TruncateBytes(value)
+	want := "one of " + strings.Join(allowed, ", ")
+	if len(allowed) == 1 {
+		want = allowed[0]
+	}
+	return "must be " + want + ", but is " + TruncateBytes(value)
 }
 
 // Date reads a field of type Date, in days since 1970-01-01.

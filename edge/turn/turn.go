@@ -8,8 +8,8 @@
 // # The duties of a host
 //
 // The core never waits: without a result the outcome names the effect, and the core handles the
-// turn again from its beginning. So the state of a turn is in its host alone. For each request a
-// host does:
+// turn again from its beginning. So only its host has the state of a turn. For each request a host
+// does:
 //
 //	read the request (at most MaxBody+1 bytes of its body), the time and 16 random bytes, once
 //	repeat at most MaxRounds times:

@@ -180,7 +180,7 @@ func (g *Answers) FieldMeaning(op *api.Operation, name string) string {
 		return "With true, or 1 in a query, nothing is stored, sent or counted. " +
 			"The request is checked, and the answer has its hash."
 	case api.Key.Name, api.KeyArgument:
-		return "With it, a repeated call is made once: a UUID, or 16 to 64 other printable ASCII characters, " +
+		return "Makes a retry safe: a UUID, or 16 to 64 other printable ASCII characters, " +
 			"compared byte for byte. It stands for one call of this endpoint, by GET, POST " +
 			"or MCP. The same call sent again gets the first answer, with replayed true. " +
 			"Another call with the key is refused (key_reused)."

@@ -22,7 +22,7 @@ type Example struct {
 func (g *Answers) Example(op *api.Operation) Example { return g.examples[op.ID] }
 
 // rehearsal runs the edge with fake effects to make examples. Its snapshot has no counts and one
-// address in the sitemap, so that examples change with the service's words alone.
+// address in the sitemap, so that examples change only with the service's words.
 type rehearsal struct {
 	*Answers
 	snapshot snapshot.Snapshot

@@ -114,7 +114,7 @@ func (g *Answers) ToolInput(t *api.Tool, op *api.Operation) object {
 	}
 	if op.DryRun {
 		arguments.Set(api.DryRun.Name, object{{"type", "boolean"}})
-		arguments.Set(api.KeyArgument, object{{"type", "string"}, {"description", "A UUID: a repeat is made once."}})
+		arguments.Set(api.KeyArgument, object{{"type", "string"}, {"description", "A UUID that makes a retry safe."}})
 	}
 	schema := object{{"type", "object"}, {"properties", arguments}}
 	if len(required) > 0 {

@@ -268,8 +268,8 @@ var headerTexts = map[string]struct{ what, kind, example string }{
 		"time; absent if the answer is computed.", "string", `"\"5f1d9c0e\""`},
 	"Link": {"With GET or HEAD: links to the descriptions, or to another form of " +
 		"a page (RFC 8288, RFC 8631, RFC 9727).", "string", `"</openapi.json>; rel=\"service-desc\""`},
-	"Request-Id": {"Identifier of the request, also in the operator's log: 16 hexadecimal " +
-		"digits. It is always new, whatever the request has.", "string", `"5f1d9c0e8b7a4932"`},
+	"Request-Id": {"Identifier of the request, as in the operator's log: 16 hexadecimal " +
+		"digits, always new.", "string", `"5f1d9c0e8b7a4932"`},
 	"Allow":       {"The methods that the path allows (RFC 9110).", "string", `"GET, HEAD, POST, OPTIONS"`},
 	"Retry-After": {"Seconds to wait before another try (RFC 9110).", "integer", "30"},
 	"RateLimit-Policy": {"With every write: the write limit, as a structured field list " +

@@ -107,7 +107,7 @@ type Prohibited struct {
 	Code string `json:"code" is:"text" doc:"Stable identifier of the rule."`
 	Rule string `json:"rule" is:"text" doc:"The prohibition."`
 
-	// Examples are for the page of the terms alone.
+	// Only the page of the terms has the examples.
 	Examples struct {
 		Covered    []string `yaml:"covered" minItems:"1"`
 		NotCovered string   `yaml:"not_covered"`
@@ -230,7 +230,7 @@ type ContractOperation struct {
 	What        string          `json:"what"`
 	Writes      bool            `json:"writes,omitzero" doc:"True if it stores, sends or signs something; otherwise absent."`
 	DryRun      bool            `json:"dry_run,omitzero" doc:"True if dry_run checks and answers without any effect; otherwise absent."`
-	Fields      []ContractField `json:"fields,omitempty" doc:"Input fields; absent if there are none."`
+	Fields      []ContractField `json:"fields,omitempty" doc:"Input fields, if any."`
 	AnyOf       []string        `json:"at_least_one_of,omitempty"`
 	OtherFields string          `json:"other_fields,omitempty" enum:"refused,listed in ignored_fields" doc:"Handling of fields not named here. Default: ignored."`
 	GetTemplate string          `json:"get_template,omitempty" doc:"URI template (RFC 6570) of the GET form."`
@@ -453,7 +453,7 @@ type Revisions struct {
 }
 
 type Versions struct {
-	PublicDescription        string `json:"public_description" doc:"Version of the public description, also of the OpenAPI document."`
+	PublicDescription        string `json:"public_description" doc:"Version of the public description and the OpenAPI document."`
 	AUP                      string `json:"aup"`
 	Quest                    string `json:"quest"`
 	Receipt                  string `json:"receipt"`

@@ -44,7 +44,7 @@ func checkService(d *document, service *Service) {
 	d.want((service.IndexNow.Key == "") == (engines == 0), "indexnow", " needs both a key and upstreams, or neither",
 		"give both, or an empty key and []")
 	d.want(engines <= signal.MaxEndpoints, "indexnow.upstreams", fmt.Sprintf(" has %d", engines),
-		fmt.Sprintf("want %d at most: they are notified side by side", signal.MaxEndpoints))
+		fmt.Sprintf("want %d at most: they are notified concurrently", signal.MaxEndpoints))
 	keys := &service.ReceiptKeys
 	d.want(keys.Current != "" || keys.CurrentFrom == "", "receipt_keys.current_from", " has no key",
 		"there is no current key: remove it")
@@ -71,7 +71,7 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 	d.want(board.VerifiedThrough == day, "counts_verified_by_hand_through", " must equal as_of",
 		"a board has the counts of its day")
 	d.want(board.MonitoredThrough <= day, "operations_monitored_through", " is later than as_of",
-		"the future cannot be watched")
+		"monitoring ends at as_of or earlier")
 	d.want(attention.AsOf <= day, "observed_attention.as_of", " is later than as_of", "write a new verification")
 	shipped := board.Suggestions.Shipped
 	suggested := board.Suggestions.ReceivedExternal + board.Suggestions.OriginatedInternally
@@ -128,7 +128,7 @@ func checkQuest(d *document, q *Quest) {
 			written = op.ID
 		}
 		d.want(op.ID != "registerAgent" || i == len(q.Steps)-1, at+".operation", "registration is not the last step",
-			"it is optional, and comes last")
+			"move it to the end")
 		called = append(called, op.ID)
 	}
 	for _, id := range questOperations {
@@ -155,7 +155,7 @@ func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation,
 	}
 	refused := func(f input.Field) bool { return f.Placeholder != "" && body.Get(f.Name).Text == f.Placeholder }
 	d.want(!op.DryRun || slices.ContainsFunc(op.Fields, refused), at+".body", op.ID+" would accept this body",
-		"write the placeholder of a field, which is refused: no step is sent in another's name")
+		"use the placeholder of a field, so that an unedited step is refused")
 }
 
 // WrappingField returns the field in which an operation takes the whole answer of another, or nil.
@@ -210,7 +210,7 @@ func exactKeys[T any](d *document, path string, mapping map[string]T, want []str
 
 func checkEndpointNames(d *document, e *map[string]Endpoint) {
 	if len(*e) == 0 {
-		d.report(place{}, "has no endpoints", "every route and operation has its words here")
+		d.report(place{}, "has no endpoints", "describe every route and operation here")
 	}
 }
 
@@ -239,7 +239,7 @@ func checkMCP(d *document, m *MCP) {
 			arguments = append(arguments, f.Name)
 			words := prompt.Arguments[f.Name]
 			d.want((words.Absent == "") == f.Required || words.Description == "", at+".arguments."+f.Name,
-				"absent belongs to optional arguments, all of them",
+				"every optional argument needs absent, and no other may have it",
 				"absent replaces a missing optional argument in the text")
 		}
 		exactKeys(d, at+".arguments", prompt.Arguments, arguments)

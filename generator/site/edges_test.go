@@ -33,7 +33,7 @@ func TestEdges(t *testing.T) {
 		{"a batch of more", "service.yaml", limits, fmt.Sprintf("  batch_messages: %d\n  batch_writes: 10\n", messages+1), fmt.Sprintf("service.yaml:15:1: a batch of %d messages with 10 writes may take %d rounds "+
 			"(a turn has %d: a write takes up to four and any other call two, so lower batch_messages or batch_writes)", messages+1, turn.MaxRounds+2, turn.MaxRounds)},
 		{"as many upstreams as there may be", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints), ""},
-		{"one upstream more", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are notified side by side)", signal.MaxEndpoints+1, signal.MaxEndpoints)},
+		{"one upstream more", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are notified concurrently)", signal.MaxEndpoints+1, signal.MaxEndpoints)},
 		{"two updates of a day", "scoreboard/2026-01-31.yaml", update, update + update, "scoreboard/2026-01-31.yaml:39:13: 2026-01-10 does not follow 2026-01-10 (one update for a date, oldest first)"},
 
 		{"completed and no date", "jobs.yaml", "    completed_on: 2026-02-03\n", "", "jobs.yaml:13:13: status is completed, and completed_on is missing (say when)"},

@@ -412,7 +412,7 @@ func (k *listKind) checkTogether(asOf string, entries []ListEntry, report func(i
 		}
 		key := e.unique()
 		if key[0] != "" && seen[key] {
-			report(i, "the "+k.unique+" of an earlier entry: "+shorten(key[0]), "every entry has its own")
+			report(i, "the "+k.unique+" of an earlier entry: "+shorten(key[0]), "use another")
 		}
 		seen[key] = true
 	}

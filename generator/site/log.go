@@ -77,7 +77,7 @@ func (l *loader) checkStages() {
 		stages[stage.Name] = stage
 		if !slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == stage.Name }) {
 			entries, _ := LogFiles(stage.Name)
-			l.fault(entries, "there is no verifications/"+stage.Name+".yaml", bothWritten)
+			l.fault(entries, "verifications/"+stage.Name+".yaml is missing", bothWritten)
 		}
 	}
 	for i := range l.site.Verifications {

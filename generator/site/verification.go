@@ -212,7 +212,7 @@ var Numbers = []Number{
 	{"orgs.charters_filed", "Charters filed", false},
 	{"suggestions.received_external", "Suggestions from outside", false},
 	{"excluded_from_counts.development_seed_and_test_records", "Records set apart", false},
-	{"suggestions.originated_internally", "Suggestions of our own", true},
+	{"suggestions.originated_internally", "Our own suggestions", true},
 	{"suggestions.shipped", "Suggestions shipped", true},
 	{"observed_attention.named_clients", "Clients that named themselves", true},
 	{"observed_attention.named_clients_that_completed_a_handshake", "Of these, handshakes completed", true},
@@ -291,7 +291,7 @@ func (l *Ledger) Counts() map[string]int {
 func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
 	date := v.File[:len(dateForm)]
 	d.want(strings.HasPrefix(v.Through, date), "through", " is "+v.Through+", and the file is named after "+date,
-		"a verification is named after the day that it goes through")
+		"a verification is named after its last day")
 	var follows, sum string
 	if previous != nil {
 		follows, sum = previous.File, previous.SHA256
@@ -314,7 +314,7 @@ func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger
 	const hint = "compare both files with git; only anteroom publish changes a count, on a new board"
 	d.want(v.BoardSHA256 == "" || v.BoardSHA256 == board.sum, "",
 		"the board has changed: its hash does not match verifications/"+v.File+".yaml",
-		"restore both from git; the next board mends a text")
+		"restore both from git; correct a text on the next board")
 	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {

@@ -61,7 +61,7 @@ const (
 
 var (
 	ErrNoLog   = errors.New("no log published")
-	ErrEmpty   = errors.New("the log has a key, and no verification yet")
+	ErrEmpty   = errors.New("the log has a key but no verification yet")
 	ErrTooMany = fmt.Errorf("the check ended after %d faults", maxFaults)
 
 	errEnded = errors.New("a fault ended the check")

@@ -140,7 +140,7 @@ func (c *check) comparePromise(p *Promised, r *PromiseReport) {
 			r.State = NotCounted
 		case newest.Entry.AsOf > p.By || due && itself:
 			r.State = Broken
-			c.fault(p.Name, fmt.Sprintf("was promised to be counted by %s, and is not (the signed promise proves it)", p.By))
+			c.fault(p.Name, fmt.Sprintf("was promised to be counted by %s, but is not (the signed promise proves it)", p.By))
 		case due:
 			r.State, r.Why = Elsewhere, "its newest verification is of "+newest.Entry.AsOf
 		default:
@@ -160,7 +160,7 @@ func (c *check) comparePromise(p *Promised, r *PromiseReport) {
 		r.State = Counted
 	case s.Entry.AsOf > p.By:
 		r.State = Late
-		c.fault(p.Name, fmt.Sprintf("was promised to be counted by %s, and was by %s", p.By, s.Entry.AsOf))
+		c.fault(p.Name, fmt.Sprintf("was promised to be counted by %s, but was counted by %s", p.By, s.Entry.AsOf))
 	default:
 		r.State = Kept
 	}

@@ -27,7 +27,7 @@ func TestPromise(t *testing.T) {
 		"kept later on the day":   {"", tlog.Promised{Hash: recordOf(tlog.Registration, 2).Hash}, tlog.Kept, ""},
 		"due today":               {itself, tlog.Promised{Hash: never, By: "2027-01-02"}, tlog.StillTime, ""},
 		"due, at another service": {other, tlog.Promised{Hash: never, By: "2027-01-01"}, tlog.Elsewhere, "its newest verification is of 2026-12-30"},
-		"due before the newest":   {"", tlog.Promised{Hash: never, By: "2026-12-29"}, tlog.Broken, "and is not (the signed"},
+		"due before the newest":   {"", tlog.Promised{Hash: never, By: "2026-12-29"}, tlog.Broken, "but is not (the signed"},
 		"due on its day":          {"", tlog.Promised{Hash: never, By: "2026-12-30"}, tlog.Elsewhere, "newest verification"},
 		"a retired key":           {"", tlog.Promised{Hash: record, Signer: "retired", RecordedAt: "2026-10-31T23:59:59Z"}, tlog.Kept, ""},
 		"a retired key too late":  {"", tlog.Promised{Hash: record, Signer: "retired"}, tlog.Unverified, "signed by retired, which no verification names for 2026-11-01"},

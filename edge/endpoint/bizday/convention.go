@@ -62,7 +62,7 @@ func month(day int) int {
 func Range() (first, last string) { return civil.FormatDate(firstDay), civil.FormatDate(lastDay) }
 
 const (
-	Counting = "The earlier date counts if it is a business day, the later never; " +
+	Counting = "Counts the earlier date if it is a business day, and never the later one; " +
 		"inclusive counts both, as NETWORKDAYS does. " +
 		"Negative if start is after end."
 	Adding = "Moves strictly after start, or before it: a Saturday plus 1 day is Monday, as in QuantLib and WORKDAY; " +

@@ -19,11 +19,11 @@ import (
 var said = map[string][]string{
 	// How counting works.
 	"a Saturday plus 1 day is Monday, as in QuantLib and WORKDAY": {"add&calendar=de&start=2026-11-21&days=1 -> 2026-11-23"},
-	"0 days rolls start.":                     {"add&calendar=de&start=2026-11-21&days=0 -> 2026-11-23", "add&calendar=de&start=2026-11-20&days=0 -> 2026-11-20"},
-	"From a Saturday, 1 day leads to Monday.": {"add&calendar=de&start=2026-11-21&days=1 -> 2026-11-23"},
+	"0 days rolls start.":              {"add&calendar=de&start=2026-11-21&days=0 -> 2026-11-23", "add&calendar=de&start=2026-11-20&days=0 -> 2026-11-20"},
+	"A Saturday plus 1 day is Monday.": {"add&calendar=de&start=2026-11-21&days=1 -> 2026-11-23"},
 	"The number to add, or to subtract if below 0. With 0, result is start itself, moved by the convention.": {"add&calendar=de&start=2026-11-23&days=-1 -> 2026-11-20", "add&calendar=de&start=2026-11-21&days=0&convention=preceding -> 2026-11-20"},
 	"For roll, and for add with 0 days.": {"add&calendar=de&start=2026-11-21&days=0&convention=unadjusted -> 2026-11-21"},
-	"The earlier date counts if it is a business day, the later never": {
+	"Counts the earlier date if it is a business day, and never the later one": {
 		"count&calendar=us-federal&start=2021-12-30&end=2022-01-01 -> 1", "count&calendar=us-federal&start=2022-01-01&end=2021-12-30 -> -1",
 		"count&calendar=de&start=2026-11-16&end=2026-11-20 -> 4", "count&calendar=de&start=2026-11-20&end=2026-11-16 -> -4",
 	},

@@ -46,7 +46,7 @@ func LockFolder(path string) (*Lock, error) {
 	return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 }
 
-// MakeFolder makes the folder at path, and its missing parents, for this user alone. It syncs the
+// MakeFolder makes the folder at path, and its missing parents, private to this user. It syncs the
 // name of each new folder. A folder that exists keeps its permissions.
 func MakeFolder(path string) error {
 	path = filepath.Clean(path)
@@ -68,7 +68,7 @@ func MakeFolder(path string) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// WriteNew writes text to a new file at path, for this user alone, and syncs the file; SyncFolder
+// WriteNew writes text to a new file at path, private to this user, and syncs the file; SyncFolder
 // syncs its name. If the file exists, the error is fs.ErrExist. An error leaves no new file.
 func WriteNew(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -127,8 +127,8 @@ func Replace(path string, text []byte) error {
 	})
 }
 
-// Create makes the file at path, for this user alone, once all of its content is written and
-// synced. If the file exists, the error is fs.ErrExist.
+// Create makes the file at path, private to this user, once all its content is written and synced.
+// If the file exists, the error is fs.ErrExist.
 func Create(path string, write func(io.Writer) error) error {
 	return whole(path, 0o600, os.Link, write)
 }

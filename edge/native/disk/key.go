@@ -36,7 +36,7 @@ func LoadKey(path string) (string, error) {
 	return text, err
 }
 
-// WriteKey writes the text of a secret key to a new file at path, for this user alone.
+// WriteKey writes the text of a secret key to a new file at path, private to this user.
 func WriteKey(path, text string) error {
 	err := WriteNew(path, []byte(text))
 	if errors.Is(err, fs.ErrExist) {

@@ -66,7 +66,7 @@ func (d *maildir) write(message *gomail.Msg, mark string) (string, error) {
 }
 
 // copied marks a copy: other messages in the folder may have no original elsewhere. isCopy matches
-// the name, also after a mail program has moved the file.
+// the name, even after a mail program has moved the file.
 const copied = "C"
 
 var isCopy = regexp.MustCompile(`^([0-9]+)\.` + copied + `[A-Z2-7]{26}P`)

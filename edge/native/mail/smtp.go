@@ -253,7 +253,7 @@ func (s *session) failed(step string, err error) *relayError {
 	return failed
 }
 
-// anAddress matches an e-mail address, also in a URL.
+// anAddress matches an e-mail address, even in a URL.
 var anAddress = regexp.MustCompile(`<?[^\s<>]*(@|%40)[^\s<>]*>?`)
 
 // printable returns one line of ASCII without e-mail addresses, which are not logged.

@@ -76,27 +76,27 @@ func New(version, revision string) *Metrics {
 		routes:   map[string]bool{},
 		requests: counter("http_requests_total", "Requests that were answered.", "route", "method", "code"),
 		durations: histogram("http_request_duration_seconds",
-			"How long a request took, from its head to the end of its answer.",
+			"Time from the head of a request to the end of its answer.",
 			[]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
 			"route"),
 		groups: histogram("store_commit_group_size",
-			"How many executions of the store shared a transaction; the sum counts all executions.",
+			"Executions of the store in one transaction; the sum counts all executions.",
 			prometheus.ExponentialBuckets(1, 2, 9)).WithLabelValues(),
 		commits: histogram("store_commit_duration_seconds",
-			"How long a transaction of the store took, with its sync to the disk.",
+			"Time of a transaction of the store, with its sync to the disk.",
 			prometheus.ExponentialBuckets(0.0001, 2.5, 12)).WithLabelValues(),
 		storeErrors: counter("store_errors_total",
-			"Executions that failed: refused (certainly nothing was written), timeout (that is unknown), unavailable.", "kind"),
-		relayed: counter("relay_messages_total", "Messages to the operator, by what became of them while a turn waited: "+
-			"sent, refused, timeout (that is not known), unavailable (no relay).", "outcome"),
+			"Executions that failed: refused (certainly nothing was written), timeout (unknown), unavailable.", "kind"),
+		relayed: counter("relay_messages_total", "Messages to the operator, by outcome when the turn went on: "+
+			"sent, refused, timeout (unknown), unavailable (no relay).", "outcome"),
 		refusals: counter("limiter_refusals_total", "Writes that the rate limit refused.").WithLabelValues(),
 		content:  gauge("content_info", "The version of the content that is served; the value is 1.", "version"),
 		reloads: counter("content_reloads_total", "Reloads of the content, by outcome: success, or failure, "+
-			"after which the content before is served on; a start with that counts as one.", "outcome"),
+			"which keeps the earlier content; a start with that counts as a failure.", "outcome"),
 		lastReload: gauge("content_last_reload_success_timestamp_seconds",
-			"When the content was read without a fault for the last time, at the start or by a reload.").WithLabelValues(),
+			"When the content was last read without a fault, at the start or by a reload.").WithLabelValues(),
 	}
-	gauge("build_info", "Which program this is; the value is 1.", "version", "revision", "goversion").
+	gauge("build_info", "Version of the program; the value is 1.", "version", "revision", "goversion").
 		WithLabelValues(version, revision, runtime.Version()).Set(1)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 

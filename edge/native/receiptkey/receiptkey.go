@@ -65,7 +65,7 @@ func New() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// Write writes a receipt key to a new file at path, for this user alone.
+// Write writes a receipt key to a new file at path, private to this user.
 func Write(path string, key ed25519.PrivateKey) error {
 	if err := disk.WriteKey(path, Prefix+base64.StdEncoding.EncodeToString(key.Seed())+"\n"); err != nil {
 		return fmt.Errorf("write receipt key: %w", err)

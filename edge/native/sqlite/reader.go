@@ -176,8 +176,8 @@ func (r *Reader) Read(_ context.Context, statements ...turn.Statement) ([][][]an
 	return rows, err
 }
 
-// CopyTo copies the database to the file at path, which must be empty or missing, for this user
-// alone, and syncs the file. The copy has no freed pages.
+// CopyTo copies the database to the file at path, which must be empty or missing. It makes the file
+// private to this user, and syncs it. The copy has no freed pages.
 func (r *Reader) CopyTo(ctx context.Context, path string) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -18,11 +18,11 @@ import (
 	"anteroom/edge/store/records"
 )
 
-// ErasedName is the list of erasures in a data folder, and next to backups: lines of the time
-// of writing and a record identifier. Restore reads these lists alone, whatever the database knows.
+// ErasedName is the list of erasures in a data folder, and next to backups: lines of the time of
+// writing and a record identifier. Restore reads only these lists, whatever the database contains.
 const ErasedName = "anteroom-erased.txt"
 
-// recordID matches the identifier at the end of a line, also if an earlier line broke off.
+// recordID matches the identifier at the end of a line, even if an earlier line broke off.
 var recordID = regexp.MustCompile(`(?m) [0-9a-f]{32}$`)
 
 // NoteErased adds records to the list in a folder. For a data folder it is called before their

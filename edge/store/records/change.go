@@ -109,7 +109,7 @@ const (
 // Retried counts what Retry changed.
 type Retried struct {
 	Messages int64 // of the outbox, due at once with no tries
-	Claims   int64 // whose keys are free: a repeated call begins anew
+	Claims   int64 // whose keys are free: a repeated call starts anew
 }
 
 // Retry makes the dead messages of records due, and frees the keys of claims. Without records it

@@ -144,7 +144,7 @@ func settings(root *cobra.Command) (map[string]string, error) {
 			case string, bool, int64:
 				words = append(words, fmt.Sprint(one))
 			default:
-				faults = append(faults, fmt.Errorf("%s: %s must be a text, a number, true, false or a list of these",
+				faults = append(faults, fmt.Errorf("%s: %s must be a string, a number, true, false or a list of these",
 					SettingsFile, key))
 			}
 		}

@@ -66,7 +66,7 @@ func connect(ctx context.Context, account string) (*client, error) {
 	}
 	c.http = &http.Client{
 		Timeout: longestCall,
-		// the token is for the API alone
+		// only the API gets the token
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	var faults []error
@@ -252,7 +252,7 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 	for i, row := range answer.Data {
 		n, err := row.N.Int64()
 		if row.Day == nil || row.Client == nil || row.Kind == nil || err != nil {
-			return nil, fmt.Errorf("read observations: row %d is not three texts and a number", i+1)
+			return nil, fmt.Errorf("read observations: row %d: want three strings and a number", i+1)
 		}
 		all[i] = records.Observation{Day: *row.Day, Client: *row.Client, Kind: *row.Kind, N: n}
 	}

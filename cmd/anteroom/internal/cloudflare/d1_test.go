@@ -217,8 +217,8 @@ func TestObserved(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		`{"data":[],"rows":1}`: "the response has no rows", `{"data":[]}`: "the response has no rows", `{`: "truncated",
-		`{"data":[{"day":null,"client":"a","kind":"b","n":1}],"rows":1}`:  "row 1 is not three texts and a number",
-		`{"data":[{"day":"a","client":"a","kind":"b","n":1.5}],"rows":1}`: "row 1 is",
+		`{"data":[{"day":null,"client":"a","kind":"b","n":1}],"rows":1}`:  "row 1: want three strings and a number",
+		`{"data":[{"day":"a","client":"a","kind":"b","n":1.5}],"rows":1}`: "row 1: want",
 	} {
 		answer = body
 		_, err := s.Observed(t.Context(), "", "")

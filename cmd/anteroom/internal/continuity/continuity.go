@@ -126,7 +126,7 @@ func Check(published, next Facts) []Regression {
 		}
 	}
 	if published.AsOf > next.AsOf {
-		add(AsOf, boardPath, "bring back the content of the newest verification", "%s has the date %s, and would have %q",
+		add(AsOf, boardPath, "bring back the content of the newest verification", "%s is dated %s, and would be dated %q",
 			boardPath, published.AsOf, next.AsOf)
 	}
 	for _, key := range published.Keys {

@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 		"first publication": {func(f *continuity.Facts) { *f = continuity.Facts{} }, `^as_of .*\nboard .*\ndocument .*\ndocument .*\nkey .*\nkey .*\nlog /log/vkey .*$`},
 		"more":              {func(f *continuity.Facts) { f.AsOf, f.Documents["/more"] = "2026-12-01", "4" }, `^$`},
 		"other words":       {func(f *continuity.Facts) { f.Documents["/scoreboard.html"] = "9" }, `^$`},
-		"older":             {func(f *continuity.Facts) { f.AsOf = "2026-11-19" }, `^as_of /scoreboard.json .* has the date 2026-11-20, and would have "2026-11-19"`},
+		"older":             {func(f *continuity.Facts) { f.AsOf = "2026-11-19" }, `^as_of /scoreboard.json .* is dated 2026-11-20, and would be dated "2026-11-19"`},
 		"board gone":        {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard/2026-11-20.json") }, `^board /scoreboard/2026-11-20.json .*vanish \(bring back scoreboard/2026-11-20.yaml and `},
 		"board changed":     {func(f *continuity.Facts) { f.Documents["/scoreboard/2026-11-20.json"] = "9" }, `^board /scoreboard/2026-11-20.json .*change`},
 		"document gone":     {func(f *continuity.Facts) { delete(f.Documents, "/scoreboard.html") }, `^document /scoreboard.html `},

@@ -209,7 +209,7 @@ func Signer(t *cli.Terminal, secret *Log, listed, file string) (*tlog.Key, error
 	case err != nil || key == nil && listed == "":
 		return nil, err
 	case key == nil:
-		return nil, fmt.Errorf("%s has the log key %s, which must sign (name its file with --log-key-file, or give it in "+
+		return nil, fmt.Errorf("%s lists the log key %s, which must sign (name its file with --log-key-file, or give it in "+
 			"%s; if it is lost, see anteroom key rotate --help)", file, listed, logs.variable)
 	}
 	return key, CheckLog(key.Public, listed, file)

@@ -121,7 +121,7 @@ func (i *inspection) documents() (all []request) {
 	}
 	for _, f := range i.artifact.Files {
 		switch {
-		case f.Path == assets.HeadersPath || f.Path == assets.RedirectsPath: // for the CDN alone
+		case f.Path == assets.HeadersPath || f.Path == assets.RedirectsPath: // only for the CDN
 		case tlog.Published(f.Path) && path.Dir(f.Path) != tlog.Folder && !slices.Contains(edge, f.Path):
 			i.unasked++
 		default:

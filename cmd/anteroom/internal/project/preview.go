@@ -44,7 +44,7 @@ func Preview(ctx context.Context, t *cli.Terminal, folder, address string) error
 	}
 	defer listener.Close()
 	if host, _, err := net.SplitHostPort(listener.Addr().String()); err != nil || !net.ParseIP(host).IsLoopback() {
-		return cli.Usage(fmt.Errorf("--addr %s is not a loopback address (a preview is for its writer alone: "+
+		return cli.Usage(fmt.Errorf("--addr %s is not a loopback address (a preview is only for its writer: "+
 			"choose one such as 127.0.0.1:8081)", address))
 	}
 	data, err := os.MkdirTemp("", "anteroom-preview-")

@@ -127,7 +127,7 @@ func TestRun(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if err := Preview(t.Context(), term, folder, "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "for its writer alone") {
+	if err := Preview(t.Context(), term, folder, "0.0.0.0:0"); err == nil || !strings.Contains(err.Error(), "only for its writer") {
 		t.Errorf("at an address for everybody: %v", err)
 	}
 }

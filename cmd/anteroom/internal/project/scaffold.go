@@ -286,7 +286,7 @@ type Question struct {
 	Check      func(string) string // returns a description of a valid answer, or "" for one
 }
 
-// Questions lists the questions about a service. Presets depend on earlier answers alone.
+// Questions lists the questions about a service. Presets depend only on earlier answers.
 func (s *Service) Questions() []*Question {
 	return []*Question{
 		{Flag: "name", Text: "the name of the service", Value: &s.Name, Check: serviceName},

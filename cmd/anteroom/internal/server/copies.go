@@ -14,7 +14,7 @@ import (
 
 // NewestBackup returns the newest file of a folder that anteroom backup writes to, or "".
 func NewestBackup(folder string) (name string, at time.Time) {
-	files, _ := filepath.Glob(filepath.Join(folder, "*.db")) // fails for a bad pattern alone
+	files, _ := filepath.Glob(filepath.Join(folder, "*.db")) // fails only for a bad pattern
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil && info.ModTime().After(at) {
 			name, at = file, info.ModTime()

@@ -102,7 +102,7 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 	config.Key = s.key
 	s.host, err = native.Open(config)
 	if errors.Is(err, sqlite.ErrNone) {
-		hint := "give --create to begin a new one"
+		hint := "give --create to make one"
 		if store := first.snapshot.Store; store != "" {
 			hint = "bring back the verified store " + store +
 				" with anteroom restore; if it is gone for good, anteroom publish --new-store"

@@ -29,7 +29,7 @@ type Options struct {
 	Mail            string // the Maildir with the texts of suggestions
 	LogKey          keys.Log
 	Yes             bool // write without asking
-	NewStore        bool // begin with another store
+	NewStore        bool // start with another store
 	Offline         bool // do not compare the content with the live service
 
 	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
@@ -314,7 +314,7 @@ func (o *Options) write(t *cli.Terminal, d *decided, byFile bool) error {
 		remove = func(name string) error { return os.Rename(name, name+".old") }
 	}
 	if err := remove(draft); err == nil && byFile {
-		t.Warnf("other answers were begun in %s (they are kept in %[1]s.old)", draft)
+		t.Warnf("other answers were started in %s (they are kept in %[1]s.old)", draft)
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

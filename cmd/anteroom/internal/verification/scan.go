@@ -121,7 +121,7 @@ func scan(
 		if got := cover(s.verified, segment, 0); got.SHA256 != covered.SHA256 || got.Total != covered.Total {
 			doubtful = true
 			if len(anomalies)+len(s.altered) == 0 {
-				anomalies = []string{fmt.Sprintf("of the %ss number %d to %d at least one has changed", kind.Name,
+				anomalies = []string{fmt.Sprintf("at least one of the %ss number %d to %d has changed", kind.Name,
 					s.verified.Last+1, covered.Last)}
 			}
 			for _, anomaly := range anomalies {

@@ -38,7 +38,7 @@ type survey struct {
 // scope limits a new verification.
 type scope struct {
 	through  time.Time // it covers records up to this time; zero is now, and whatever is committed
-	newStore bool      // it begins with another store, as the verified one is gone for good
+	newStore bool      // it starts with another store, as the verified one is gone for good
 }
 
 func newSurvey(
@@ -58,7 +58,7 @@ func newSurvey(
 		last := &s.Verifications[n-1]
 		if v.through < last.Through {
 			return nil, fmt.Errorf("verify through %s: verification %s already covers records through %s "+
-				"(set this machine's clock, or remove answers that you began before it)",
+				"(set this machine's clock, or remove answers that you started before it)",
 				v.through, last.File, last.Through)
 		}
 		if strings.HasPrefix(last.File, v.name) {
@@ -201,10 +201,10 @@ func (v *survey) nowOwn(k *scanned) (ids, remarks []string) {
 			}
 			ids = append(ids, r.ID)
 			if kind == site.Charter {
-				remarks = append(remarks, fmt.Sprintf("charter %q was counted, and own_names has %q", s.text, own))
+				remarks = append(remarks, fmt.Sprintf("charter %q was counted, and own_names lists %q", s.text, own))
 				continue
 			}
-			remarks = append(remarks, fmt.Sprintf("%q was counted, with %s, and own_names has %q", s.text,
+			remarks = append(remarks, fmt.Sprintf("%q was counted, with %s, and own_names lists %q", s.text,
 				cli.Plural(len(s.old), kind), own))
 			break
 		}

@@ -44,7 +44,7 @@ func (s *sheet) quote(text string) { s.note("  ", "  > %s", strings.ReplaceAll(t
 func (v *survey) propose(s *sheet, k *scanned, r *row) {
 	decision, reason := v.proposal(k, r)
 	if own := v.ownRecord(k.kind.Name, r.Record); own != "" {
-		s.note("  ", "  own_names has %q", own)
+		s.note("  ", "  own_names lists %q", own)
 	}
 	s.line("  - {decision: %s, reason: %s, %s: %q}", decision, cmp.Or(reason, `""`), k.member(), r.ID)
 }
@@ -209,8 +209,8 @@ func (v *survey) suggestions(s *sheet) {
 func (v *survey) numbers(s *sheet, changes []change) {
 	current := v.site.Current()
 	derived := v.derive(current.ObservedAttention.NamedClients)
-	s.note("", "\nNumbers. The records and the observations of clients have the others, also after\n"+
-		"your decisions; give one here only to publish another number. As proposed:")
+	s.note("", "\nNumbers. The others follow from the records, the observed clients and your\n"+
+		"decisions; give one here only to publish another number. As proposed:")
 	for _, c := range changes {
 		if c.is != c.was {
 			s.note("", "  %s: %d, and was %d", c.path, c.is, c.was)

@@ -112,7 +112,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var call struct {
 		Batch []struct {
 			SQL    string   `json:"sql"`
-			Params []string `json:"params"` // strings alone, says the schema
+			Params []string `json:"params"` // only strings, by the schema
 		} `json:"batch"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&call); err != nil {
