@@ -110,6 +110,23 @@ var turns = []struct {
 		"after", "behind ",
 		phrase(`behind (it|them|%s|the (entry|last|name|size|note|number|key|@|fault|hint|record))\b`), nil,
 	},
+	{"X is missing", "lacks ", regexp.MustCompile(`(^|[:;(] )lacks\b`), nil},
+	{
+		"a string, the text", " text",
+		phrase(`(an?|one|each|another) texts?\b( (in|of|for|with|block|editor|file))?`),
+		phrase(`text (block|editor|file)`),
+	},
+	{
+		"start, create", "beg",
+		phrase(`(begin|began|begun|beginning) (an?|(with )?another|anew|again)\b|(is|are|was|were) begun\b`), nil,
+	},
+	{"only X", "alone", phrase(`((leave|send) [a-z' ]+)?alone([.;:,)]|$)`), phrase(`(leave|send) `)},
+	{"space, capacity", "room", phrase(`(its|their|no|the|enough|more|less|has|have|of|without) room\b`), nil},
+	{"exits with status N", " with ", phrase(`ends? with [0-9]`), nil},
+	{
+		"even if, and for, or a second sentence", "also ",
+		phrase(`also (if|when|where|for|in|of|with|by|from|at|to|under|after|before)\b`), nil,
+	},
 }
 
 // phrase compiles an expression that begins at a word.

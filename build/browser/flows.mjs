@@ -386,7 +386,7 @@ flows['shipped'] = async ({ base, page, fault }) => {
   const foreign = JSON.stringify({ ...JSON.parse(fresh), public_key_b64: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' });
   await check(shipped, 'Valid', 'issued exactly this receipt');
   await check(foreign, 'Not valid', 'did not sign with this key');
-  // A host without a key, and no host: a key missing in the documents is no sign of tampering.
+  // If the host has no key, or does not respond, a key missing in the documents is no tampering.
   for (const answer of [(route) => route.fulfill({ json: { public_key_b64: '' } }), (route) => route.fulfill({ body: 'x' })]) {
     await page.route('**/api/receipt', answer);
     await check(shipped, 'Valid', 'issued exactly this receipt');

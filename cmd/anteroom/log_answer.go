@@ -94,7 +94,7 @@ func readPromised(stdin io.Reader, name string) (*tlog.Promised, error) {
 	return p, nil
 }
 
-// textOf returns a text that is not empty, or "" with ok for null.
+// textOf returns a string that is not empty, or "" with ok for null.
 func textOf(v *jsondoc.Value) (text string, ok bool) {
 	return v.Text, v.Kind == jsondoc.String && v.Text != "" || v.Kind == jsondoc.Null
 }
@@ -128,8 +128,8 @@ func charterIn(v *jsondoc.Value) string {
 	return canon.Charter(name.Text, leader, canon.Roster(roster))
 }
 
-// readPromise adds the promise in an answer to its record. It reports whether the text is exactly
-// the canonical one about that record.
+// readPromise adds an answer's promise to its record. It reports whether the text is exactly the
+// canonical one about that record.
 func readPromise(given *jsondoc.Value, p *tlog.Promised, about canon.Promised) bool {
 	text := given.Get("text").Text
 	said, err := jsondoc.Parse([]byte(text))

@@ -282,8 +282,8 @@ func (l *listing) withDecisions(ctx context.Context, r records.Reader) func(row 
 	}
 }
 
-// defused returns a value as a cell of a spreadsheet, which would calculate a text that begins like
-// a formula (OWASP, CSV injection).
+// defused returns a value as a cell of a spreadsheet, which would calculate a string that begins
+// like a formula (OWASP, CSV injection).
 func defused(v any) string {
 	text, is := v.(string)
 	if !is {

@@ -134,7 +134,7 @@ func (a *API) Handle(t *turn.Turn) *turn.Response {
 
 // read responds to a request without a body. It drops the query of a HEAD or a speculative GET that
 // could ask for a write, and the invalid query of a speculative GET. No cache may keep such an
-// answer: it would answer the real request from it.
+// answer and serve it for the real request.
 func (a *API) read(t *turn.Turn, route *Route, method string, in *input.Input, hasQuery bool) *turn.Response {
 	writes := route.writesByGET()
 	dropped := writes && t.Request.Method == "HEAD" ||
@@ -414,7 +414,7 @@ func speculative(r *turn.Request) bool {
 	return lower(mode) == "no-cors" || slices.ContainsFunc(PreviewAgents, named)
 }
 
-// lower returns a text with its ASCII letters in lower case. The tables of strings.ToLower would
+// lower returns a string with its ASCII letters in lower case. The tables of strings.ToLower would
 // take a twentieth of the edge's module.
 func lower(s string) string {
 	b := []byte(s)

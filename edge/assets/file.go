@@ -16,7 +16,7 @@ type File struct {
 	SHA256    string // of Bytes, in hexadecimal; "" unless generate made the file
 }
 
-// SumOf returns the SHA-256 of a text in hexadecimal, as lists of documents have it.
+// SumOf returns the SHA-256 of text in hexadecimal, the form in lists of documents.
 func SumOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

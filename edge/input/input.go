@@ -19,7 +19,7 @@ import (
 const (
 	MaxEcho    = 64 // code points of a name or value
 	MaxEntries = 50 // entries of a list
-	MaxBrief   = 64 // bytes, as JSON, of a text in the detail of a fault
+	MaxBrief   = 64 // bytes, as JSON, of a value in the detail of a fault
 )
 
 type Fault struct {
@@ -81,7 +81,7 @@ func TruncateRunes(s string) string {
 }
 
 // TruncateBytes is TruncateRunes with at most MaxBrief bytes of JSON, without quotation marks, so
-// that the answer to a single fault is short whatever was sent.
+// that a single fault is short, whatever was sent.
 func TruncateBytes(s string) string {
 	s = TruncateRunes(s)
 	size, room := 0, [16]byte{}
@@ -264,7 +264,7 @@ func (in *Input) Text(f *Field) string {
 	return value
 }
 
-// CheckText adds the faults of a text under the given name.
+// CheckText adds the faults of a value under the given name.
 func (in *Input) CheckText(f *Field, name, value string) bool {
 	before := in.Total
 	if f.Type == Email {

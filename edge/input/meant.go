@@ -90,7 +90,7 @@ func distance(field, sent string) int {
 	return far
 }
 
-// within reports whether that many edits turn one text into the other. An edit adds, drops or
+// within reports whether that many edits turn one string into the other. An edit adds, drops or
 // changes a byte, or swaps it with the next.
 func within(a, b string, edits int) bool {
 	for a != "" && b != "" && a[0] == b[0] {

@@ -16,7 +16,7 @@ const (
 // and quoted-printable breaks a line of 76.
 const width = 72
 
-// Lines quotes a text: it makes every line Visible, and wraps it. shown is the number of characters
+// Lines quotes text: it makes every line Visible, and wraps it. shown is the number of characters
 // made visible.
 func Lines(text string) (quoted string, shown int) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
@@ -74,7 +74,7 @@ func Invisible(r rune) bool {
 		r == 0x2028 || r == 0x2029 || r >= 0xfff9 && r <= 0xfffb || inkless(r)
 }
 
-// Blank reports whether a text has only white space and characters without ink.
+// Blank reports whether text has only white space and characters without ink.
 func Blank(text string) bool {
 	for _, r := range text {
 		if !inkless(r) && strings.TrimSpace(string(r)) != "" {

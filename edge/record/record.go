@@ -85,7 +85,7 @@ type Members struct {
 type Call struct {
 	ID          string
 	kind        *Kind
-	sum         string // the commitment of the record: SHA-256 of its canonical string, or of a text
+	sum         string // the commitment of the record: SHA-256 of its canonical string, or of its text
 	fingerprint string // SHA-256 of the key and everything the call would write; "" without a key
 	dry         bool
 }

@@ -4,7 +4,7 @@ package sha256
 
 import "math/bits"
 
-// HexOf returns the SHA-256 of a text, in lower-case hexadecimal digits.
+// HexOf returns the SHA-256 of a string, in lower-case hexadecimal digits.
 func HexOf(s string) string {
 	sum := Sum([]byte(s))
 	return Hex(sum[:])

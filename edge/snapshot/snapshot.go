@@ -61,7 +61,7 @@ type Snapshot struct {
 	Documents map[string]JSON
 }
 
-// Key is a receipt key that signs no more.
+// Key is a receipt key that no longer signs.
 type Key struct {
 	PublicKey   string // base64
 	CurrentFrom string // first day of signing, or "" if unknown

@@ -42,8 +42,8 @@ const (
 	MaxBody    = 64 << 10  // bytes of a body; a host reads one more, so that the core can refuse it
 	MaxQuery   = 8 << 10   // bytes of a query string, without "?"
 	MaxHead    = 32 << 10  // bytes of header fields, where a host can tell
-	MaxAnswer  = 256 << 10 // bytes of the answer to one call
-	MaxAnswers = 1 << 20   // bytes of the answers to a batch of MCP calls
+	MaxAnswer  = 256 << 10 // bytes of the answer of one call
+	MaxAnswers = 1 << 20   // bytes of all answers of a batch of MCP calls
 	MaxEffects = 16        // effects of one round
 	// MaxRounds bounds the calls for one turn. The largest turn is a batch of MCP calls: each write
 	// needs at most five rounds (limit, store, relay, store, the store again), each dry run under a

@@ -57,7 +57,7 @@ func SeatParameter(seat *jsondoc.Value) string {
 	return seat.Get("position").Text + "=" + seat.Get("agent_name").Text + ":" + seat.Get("allocation").Text
 }
 
-// ShellQuoted returns a text as one word of a POSIX shell.
+// ShellQuoted returns a string as one word of a POSIX shell.
 func ShellQuoted(s string) string {
 	if !strings.ContainsAny(s, " !\"#$&'()*;<>?[\\]^`{|}~\n") {
 		return s

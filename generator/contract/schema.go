@@ -234,7 +234,7 @@ func (g *Answers) inputSchema(op *api.Operation, f *input.Field, prefix string) 
 	switch f.Type {
 	case input.ID:
 		return choice(schema, object{{"type", "string"}}, object{{"type", "number"}})
-	case input.List: // no keyword describes a text with commas
+	case input.List: // no keyword describes a string with commas
 		return choice(schema, object{{"type", "string"}}, listItems(f))
 	case input.Object:
 		schema.Set("additionalProperties", true)

@@ -8,7 +8,7 @@
 // from:"edge" to every answer, so only the published text lacks it. total:"true" marks a list that
 // may be cut: a member <name>_total then has the full count. A member with the tag is has the same
 // name in a content file and the format described by package site; a count is 0 or more.
-// blank:"true" marks a text that the operator may leave empty.
+// blank:"true" marks a string that the operator may leave empty.
 package model
 
 import (
@@ -401,7 +401,7 @@ type ManifestEndpoint struct {
 type Limits struct {
 	BodyBytes       int `json:"body_bytes" doc:"Longest request body, in bytes."`
 	QueryBytes      int `json:"query_bytes" doc:"Longest query, in bytes."`
-	AnswerBytes     int `json:"answer_bytes" doc:"Longest answer to one call, in bytes."`
+	AnswerBytes     int `json:"answer_bytes" doc:"Longest answer of one call, in bytes."`
 	JSONDepth       int `json:"json_depth" doc:"Deepest nesting of a JSON body, the outermost value counted."`
 	JSONMembers     int `json:"json_members"`
 	QueryNames      int `json:"query_names"`

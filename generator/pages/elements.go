@@ -109,8 +109,8 @@ func dated(text string) templ.Component {
 
 var dates = regexp.MustCompile(`\b\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?\b`)
 
-// eachDate calls words and date with the parts of a text, in turn. A date next to a hyphen or a
-// slash is part of a word.
+// eachDate calls words and date with the parts of text, in turn. A date next to a hyphen or a slash
+// is part of a word.
 func eachDate(text string, words, date func(string)) {
 	rest := 0
 	if strings.Contains(text, "-") {

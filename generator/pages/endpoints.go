@@ -132,7 +132,7 @@ func (o operation) Calls() (calls []call) {
 	address := o.family.URL(o.route.Path)
 	add := func(caption, code string) { calls = append(calls, call{caption, code}) }
 	if o.DryRun {
-		add("Dry run: works as it is, records nothing",
+		add("Dry run: works unchanged, records nothing",
 			contract.Curl(fmt.Sprintf("'%s?%s=1'", address, api.DryRun.Name))+
 				" -d "+contract.ShellQuoted(string(contract.ExampleBody(o.Operation))))
 	}
@@ -143,7 +143,7 @@ func (o operation) Calls() (calls []call) {
 		add(fmt.Sprintf("%s, kept unchanged in %s.json", o.Heading(), o.route.ID),
 			fmt.Sprintf("printf '{\"%s\":%%s}' \"$(cat %s.json)\" | %s -d @-", field.Name, o.route.ID, contract.Curl(address)))
 	case posts && bytes.IndexByte(body, '<') >= 0:
-		add(o.Heading()+": fill in what is in angle brackets",
+		add(o.Heading()+": fill in the angle brackets",
 			contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))
 	case posts:
 		add(o.Heading(), contract.Curl(address)+" -d "+contract.ShellQuoted(string(body)))

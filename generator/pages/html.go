@@ -120,7 +120,7 @@ const (
 	inText     place = iota
 	above            // the title
 	beside           // the text, if the page is wide
-	below            // both, at full width, with all that follows it
+	below            // both, at full width, and with everything after it
 	inSections       // from the first heading of level 2
 )
 

@@ -242,7 +242,7 @@ func (g *family) twinOf(d *draft) string {
 		markdown.Text(d.Description), g.URL(d.Path()), strings.TrimSpace(body.String()))
 }
 
-// coded is a text, and the text with spaces for its code.
+// coded is Markdown, and the same with spaces for its code.
 type coded struct{ text, visible string }
 
 // replace leaves marks in code unchanged.

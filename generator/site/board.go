@@ -84,7 +84,7 @@ func (s *Scoreboard) Number(path string) int {
 	return int(v.Int())
 }
 
-// Set changes a number or a text, and reports whether the board has one at path.
+// Set changes a number or a string, and reports whether the board has one at path.
 func (s *Scoreboard) Set(path string, value any) bool {
 	at, to := s.at(path), reflect.ValueOf(value)
 	if !at.IsValid() || at.Type() != to.Type() {

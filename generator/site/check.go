@@ -239,7 +239,7 @@ func checkMCP(d *document, m *MCP) {
 			arguments = append(arguments, f.Name)
 			words := prompt.Arguments[f.Name]
 			d.want((words.Absent == "") == f.Required || words.Description == "", at+".arguments."+f.Name,
-				"every optional argument needs absent, and no other may have it",
+				"every optional argument needs absent; a required one may not have it",
 				"absent replaces a missing optional argument in the text")
 		}
 		exactKeys(d, at+".arguments", prompt.Arguments, arguments)

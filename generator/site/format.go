@@ -67,7 +67,7 @@ func Keywords(name string) (format, pattern string) {
 	return f.format, f.pattern
 }
 
-// Wanted returns "" if a text is in the format, and a description of the format otherwise.
+// Wanted returns "" if a string is in the format, and a description of the format otherwise.
 func Wanted(format, s string) string {
 	if rule := formats[format]; !rule.ok(s) {
 		return rule.want

@@ -61,7 +61,7 @@ func TestExpand(t *testing.T) {
 		{"[[base_url]]/a?n={agent_name}", "https://x/a?n={agent_name}", ""},
 		{"at most [[max:op.field]]", "at most 80", ""},
 		{`{"a":[[1,2]]} [[ base_url ]] [[Base]]`, `{"a":[[1,2]]} [[ base_url ]] [[Base]]`, ""},
-		{"[[nope]] [[min:op.field]]", "", "expand a text of the content: no value for [[nope]], [[min:op.field]] (known: base_url, max:op.field)"},
+		{"[[nope]] [[min:op.field]]", "", "expand the content: no value for [[nope]], [[min:op.field]] (known: base_url, max:op.field)"},
 	}
 	for _, test := range tests {
 		got, err := Expand(test.text, values)

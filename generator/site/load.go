@@ -376,7 +376,7 @@ func (d *document) decodePage(src []byte, page *Page) {
 	line := bytes.Count(src[:len(src)-len(body)], []byte{'\n'}) + 1
 	d.texts = append(d.texts, text{place{line, 1}, string(body), string(markdown.WithoutCode(body))})
 	if len(bytes.TrimSpace(body)) == 0 {
-		d.report(place{line, 1}, "the page has no text", "write it")
+		d.report(place{line, 1}, "the page is empty", "write it")
 	}
 	checkMarkers(d, page)
 	written := &d.texts[len(d.texts)-1]

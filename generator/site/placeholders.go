@@ -57,7 +57,7 @@ func (s *Site) log() int {
 	return withoutLog
 }
 
-// Expand replaces the placeholders of a text. Its error names those without a value.
+// Expand replaces placeholders in text. Its error names the ones without a value.
 func Expand(text string, values map[string]string) (string, error) {
 	var missing []string
 	expanded := placeholder.ReplaceAllStringFunc(text, func(found string) string {
@@ -69,7 +69,7 @@ func Expand(text string, values map[string]string) (string, error) {
 	})
 	if missing != nil {
 		known := slices.Sorted(maps.Keys(values))
-		return "", fmt.Errorf("expand a text of the content: no value for %s (known: %s)",
+		return "", fmt.Errorf("expand the content: no value for %s (known: %s)",
 			strings.Join(missing, ", "), strings.Join(known, ", "))
 	}
 	return expanded, nil

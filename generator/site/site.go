@@ -31,7 +31,7 @@
 //
 // # Placeholders
 //
-// Every text except in lists may hold placeholders such as [[base_url]]. They have no spaces, so
+// All texts except in lists may hold placeholders such as [[base_url]]. They have no spaces, so
 // JSON, braces and URI templates stay unchanged. Of [[if_log]]…[[else]]…[[end]] a service with a
 // public log keeps the first text; the second may be missing.
 package site

@@ -36,8 +36,8 @@ type Verification struct {
 	BoardSHA256 string   `yaml:"board_file_sha256,omitempty" is:"sha256"`
 	ReceiptKeys []string `yaml:"receipt_keys" is:"key"`
 
-	// Lost explains why verified records are gone for good. The coverage then begins again with what
-	// the store holds, which may be another store, and totals may fall.
+	// Lost explains why verified records are gone for good. The coverage then starts over with the
+	// contents of the store, which may be another one, and totals may fall.
 	Lost string `yaml:"lost,omitempty" is:"line"`
 
 	Registrations Coverage       `yaml:"registrations"`
@@ -124,7 +124,7 @@ func (s *Site) Covered() (store string, last []int64) {
 	return store, last
 }
 
-// SinceLoss returns the verifications from the last one with which the coverage began again.
+// SinceLoss returns the verifications since the coverage last started over.
 func (s *Site) SinceLoss() []Verification {
 	for i := len(s.Verifications) - 1; i > 0; i-- {
 		if s.Verifications[i].Lost != "" {
@@ -314,7 +314,7 @@ func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger
 	const hint = "compare both files with git; only anteroom publish changes a count, on a new board"
 	d.want(v.BoardSHA256 == "" || v.BoardSHA256 == board.sum, "",
 		"the board has changed: its hash does not match verifications/"+v.File+".yaml",
-		"restore both from git; correct a text on the next board")
+		"restore both from git; correct texts on the next board")
 	d.want(v.Lost == "" || len(board.Corrections) > 0, "correction", " must name the lost records", hint)
 	counts := ledger.Counts()
 	for _, n := range Numbers {

@@ -94,7 +94,7 @@ func TestBoardIsFixed(t *testing.T) {
 		{"", "", "<nil>"},
 		{"\n", "\r\n", "<nil>"},
 		{"# ", "# Edited: ", "scoreboard/2026-01-31.yaml:1:1: the board has changed: its hash does not match verifications/2026-01-31.yaml " +
-			"(restore both from git; correct a text on the next board)"},
+			"(restore both from git; correct texts on the next board)"},
 	} {
 		fsys := base(t)
 		fsys[board].Data = append([]byte("format: 1 # As verified.\n"), fsys[board].Data...)

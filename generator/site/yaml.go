@@ -130,7 +130,7 @@ func (d *document) parse(src []byte) *yaml.Node {
 			at, what = place{mark.Line, mark.Column}, syntax.Message
 		}
 		d.report(at, "not valid YAML: "+what,
-			"indent with spaces; quote a text that holds \": \" or begins with a special character")
+			"indent with spaces; quote a string that holds \": \" or begins with a special character")
 		return nil
 	}
 	docs = slices.DeleteFunc(docs, func(doc yaml.Node) bool {
@@ -241,10 +241,10 @@ type member struct {
 	name               string
 	optional, nullable bool // may be absent or blank; may be null
 	blank              bool
-	is                 string // format of a text, or of each text of a list: a key of formats; "" for none
+	is                 string // format of a string, or of each string of a list: a key of formats; "" for none
 	format             format
 	values             []string
-	min, max           int // of a number, or characters of a text; max 0: no limit
+	min, max           int // of a number, or characters of a string; max 0: no limit
 	minItems, maxItems int // of a list; maxItems 0: no limit
 	unique             bool
 	index              []int

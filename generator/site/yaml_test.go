@@ -10,7 +10,7 @@ import (
 // number, and where it is.
 func TestYAML(t *testing.T) {
 	const (
-		syntax = ` (indent with spaces; quote a text that holds ": " or begins with a special character)`
+		syntax = ` (indent with spaces; quote a string that holds ": " or begins with a special character)`
 		key    = "a key that is not plain text (merge keys, anchors and complex keys are not used here)"
 	)
 	tests := []struct{ name, src, want string }{

@@ -155,7 +155,7 @@ func (s *Server) readCalls(t *turn.Turn, messages []message, batch bool) (writes
 
 type answers struct {
 	w         jsondoc.Writer
-	most      int  // bytes that the answers to reads may reach
+	most      int  // bytes: a read whose answer would exceed them is refused
 	any       bool // it has an answer
 	valid     bool // the request has a valid message
 	logs      []string
@@ -185,8 +185,8 @@ func (a *answers) fail(m *message, fault *failure) {
 	writeError(&a.w, m.ID, fault)
 }
 
-// Bytes kept free for the answer to each call that writes and for each error, beyond the parts of
-// the body that they repeat.
+// Bytes kept free for each call that writes and for each error, beyond the parts of the body that
+// they repeat.
 const writeRoom, errorRoom = 32 << 10, 512
 
 func (a *answers) bound(m *message, begin int) {

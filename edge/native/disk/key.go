@@ -50,8 +50,8 @@ func WriteKey(path, text string) error {
 
 var errUTF16 = errors.New("text is UTF-16 or UTF-32, as > of Windows PowerShell writes it (save it as UTF-8)")
 
-// PlainText returns a text without a byte order mark, and with LF for CR LF: editors add them. It
-// refuses UTF-16 and UTF-32.
+// PlainText removes a byte order mark, and writes LF for CR LF: editors add them. It refuses UTF-16
+// and UTF-32.
 func PlainText(text []byte) ([]byte, error) {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return nil, errUTF16

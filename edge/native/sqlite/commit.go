@@ -13,12 +13,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Patience is how long an Exec waits for the writer. Then it is withdrawn, and certainly not
-// written. Tests shorten it.
+// Patience limits the wait of an Exec for the writer. After it the Exec is withdrawn, and certainly
+// not written. Tests shorten it.
 var Patience = turn.ExecMillis*time.Millisecond - finish
 
 const (
-	finish      = 500 * time.Millisecond // for an Exec that was begun, after its Patience
+	finish      = 500 * time.Millisecond // for a running Exec, after its Patience
 	groupSize   = 256                    // Execs that share a transaction at most
 	busyTimeout = "busy_timeout(5000)"   // milliseconds that a statement waits for another process
 )
@@ -150,7 +150,7 @@ func (s *Store) betweenGroups(f func()) {
 	}
 }
 
-// commit commits a group in the open transaction. If an Exec fails, the others begin again without
+// commit commits a group in the open transaction. If an Exec fails, the others start again without
 // it, as SQLite may have rolled back by itself (sqlite.org/lang_transaction.html, section 3.2).
 func (s *Store) commit(group []*job) {
 	for len(group) > 0 {

@@ -20,7 +20,7 @@ import (
 type connection struct {
 	path     string
 	conn     driver.Conn
-	prepared map[string]*prepared // by their text; they are few, as no text has a caller's input in it
+	prepared map[string]*prepared // by their text; they are few, as none contains a caller's input
 	named    []driver.NamedValue  // arguments of the statement that runs
 }
 
@@ -172,8 +172,8 @@ func (c *connection) prepare(text string) (*prepared, error) {
 	return p, nil
 }
 
-// withHint adds the next step to an error. A full disk without room for the index of the log is
-// reported as SQLITE_IOERR_SHMSIZE.
+// withHint adds the next step to an error. If the disk is too full for the index of the log, SQLite
+// reports SQLITE_IOERR_SHMSIZE.
 func withHint(err error) error {
 	var failed *modernc.Error
 	if !errors.As(err, &failed) {

@@ -7,7 +7,7 @@ package cli
 //     next step in brackets. Faults of the content precede it, one a line, as file:line:column.
 //   - A warning has the same form, with "anteroom: warning: ".
 //   - With --json an error is one JSON object on standard output too, unless a result was printed.
-//   - A secret key given by mistake is never printed: standard error shows its prefix alone.
+//   - A secret key given by mistake is never printed: standard error shows only its prefix.
 //   - Any output may contain text of strangers. Invisible characters, and those that would act on
 //     the terminal, are shown as <U+...>, and in JSON as \uXXXX.
 //   - Only changes of published numbers are coloured, on a terminal without NO_COLOR.
@@ -374,8 +374,8 @@ func (t *Terminal) Edit(file string, line int) error {
 	return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
 }
 
-// Choose asks a question to be answered by one of some words, and returns the first letter of the
-// answer. An empty line means preset, unless that is "".
+// Choose has a person answer a question with one of some words, and returns its first letter. An
+// empty line means preset, unless that is "".
 func (t *Terminal) Choose(ctx context.Context, question, preset string, letters ...string) (string, error) {
 	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), preset,
 		func(answer string) string {

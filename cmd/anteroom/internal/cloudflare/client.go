@@ -235,7 +235,7 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 	var answer struct {
 		Data []struct {
 			Day, Client, Kind *string
-			N                 json.Number // a text or a number
+			N                 json.Number // a string or a number
 		} `json:"data"`
 		Rows *int `json:"rows"`
 	}

@@ -27,7 +27,7 @@ type kind[K any] struct {
 	name, what     string // in errors, and in the help of the flag
 	flag, variable string // that name it for a command
 	parse          func(text string) (K, error)
-	hint           string // about a text that is not such a key
+	hint           string // about input that is not such a key
 }
 
 // Secret is a secret in a file, at standard input if that is "-", or in a variable.

@@ -91,7 +91,7 @@ func (o *Options) Check() error {
 
 var fieldName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]*$") // RFC 9110, section 5.1
 
-// An error does not repeat a text of another form, which may contain a password.
+// An error does not repeat input of another form, which may contain a password.
 const smtpForm = "a URL of the form smtp://USER:PASSWORD@HOST:PORT"
 
 func (o *Options) smtpFile() string {

@@ -135,8 +135,8 @@ func (f *faults) add(place, format string, args ...any) {
 	}
 }
 
-// in returns the faults in the order of the file, or nil if there are none. A missing key at the
-// top level belongs to the end of the file.
+// in returns the faults in the order of the file, or nil without faults. A missing key at the top
+// level belongs to the end of the file.
 func (f faults) in(a *answers) error {
 	if len(f) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"anteroom/edge/native/disk"
 )
 
-// Draft is the file of answers in a content folder that an operator edits.
+// Draft is the file in a content folder with the answers that an operator edits.
 //
 // Accepts: a process that is killed between a verification and the removal of its draft leaves the
 // draft. The next publish opens it and refuses decided records; the operator empties it.

@@ -256,7 +256,7 @@ func matchesCommitment(kind string, r *records.Record) bool {
 	case site.Charter:
 		canonical = canon.Charter(r.Values[0], r.Values[1], r.Values[2])
 	default:
-		return true // the store has no text of a suggestion
+		return true // the store has no texts
 	}
 	return assets.SumOf([]byte(canonical)) == r.SHA256
 }

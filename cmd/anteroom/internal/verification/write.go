@@ -18,8 +18,8 @@ type file struct {
 // write puts the files of a verification into a content folder: all of them or, if it fails, none.
 //
 // Accepts: a process that is killed here leaves some of them. Every command then refuses the
-// content and names them; the operator removes them, and the answers are kept. A journal of
-// unfinished work would be more code than this rare case deserves, and no part goes live.
+// content and names them; the operator removes them, and the answers are kept. No part goes live. A
+// journal of unfinished work would be more code than this rare case deserves.
 func write(folder string, files []file) error {
 	written := 0
 	for _, file := range files {

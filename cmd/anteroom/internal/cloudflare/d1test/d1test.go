@@ -31,7 +31,7 @@ type Server struct {
 	Size  int64        // of the database, as answers say
 	Data  string       // the folder of the database
 	Other http.Handler // serves all other calls
-	// Fail, if set, answers the calls in place of the database, until it returns false.
+	// Fail, if set, handles the calls in place of the database, until it returns false.
 	Fail func(w http.ResponseWriter, call int) bool
 
 	t     testing.TB
