@@ -11,7 +11,7 @@
 //                                                   subject, text, headers
 //   {"service": n, "stop": true}     {}
 //
-// and {"error": "…"} where that failed. A SERVICE has the members
+// and {"error": "…"} if that failed. A SERVICE has the members
 //
 //   bundle        folder of the bundle
 //   main          text of a main module that may import ./worker.mjs; may be absent, as may the

@@ -4,8 +4,8 @@
 # bytes, in whatever folder they are.
 #
 # A program of a release carries the worker, so that it deploys without the source code. It is built
-# from the files as they are: if they differ from the commit, the version says +dirty. What it is
-# made of, "go version -m anteroom" lists.
+# from the working files: if they differ from the commit, its version ends in +dirty. "go version -m
+# anteroom" lists its modules.
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/../build/out/release}")
 shift || true
@@ -64,7 +64,7 @@ licences() {
   done
 }
 
-# What every archive holds beside the program.
+# The other files of every archive.
 common=$stage/common
 compile "$stage/anteroom"
 mkdir -p "$common/completions"

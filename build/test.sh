@@ -37,7 +37,7 @@ go_alone() {
   check "public/ is up to date" published
 }
 
-# debian says what the gate does to a machine. It ends where the gate cannot do it.
+# debian prints what the gate does to a machine, and exits if the gate cannot run.
 debian() {
   if [ ! -e /etc/debian_version ] || [ "$(id -u)" != 0 ]; then
     echo 'make gate runs on Debian as root, because it installs programs. In a container:'

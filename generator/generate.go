@@ -34,7 +34,8 @@ type Output struct {
 }
 
 // Generate makes all documents and the snapshot from a loaded site and the route table. The error
-// is site.Errors if the content lacks words for the route table, or links to an unpublished path.
+// is site.Errors if the content does not describe the whole route table, or links to an unpublished
+// path.
 func Generate(s *site.Site) (*Output, error) {
 	made, err := generate(s)
 	if err != nil {

@@ -338,7 +338,7 @@ flows['receipts'] = async ({ base, page, fault }) => {
   if (minted.stamp !== 'Valid' || minted.rows.note !== 'a note') fault(`Get one shows ${JSON.stringify(minted)}`);
   if (!(await inWindow(page.locator('#minted .stamp')))) fault('the stamp of the new receipt is out of sight');
 
-  // Where the documents publish no key, the page asks the service for it, if a check needs it.
+  // If the documents publish no key, the page asks the service for it when a check needs it.
   await page.route('**/verify/verify.mjs', async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, body: (await answer.text()).replace(/KEYS = "[^"]*"/, 'KEYS = ""') });
@@ -386,7 +386,7 @@ flows['shipped'] = async ({ base, page, fault }) => {
   const foreign = JSON.stringify({ ...JSON.parse(fresh), public_key_b64: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' });
   await check(shipped, 'Valid', 'issued exactly this receipt');
   await check(foreign, 'Not valid', 'did not sign with this key');
-  // If the host has no key, or does not respond, a key missing in the documents is no tampering.
+  // If the host names no key either, a key missing in the documents is no sign of tampering.
   for (const answer of [(route) => route.fulfill({ json: { public_key_b64: '' } }), (route) => route.fulfill({ body: 'x' })]) {
     await page.route('**/api/receipt', answer);
     await check(shipped, 'Valid', 'issued exactly this receipt');

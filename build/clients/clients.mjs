@@ -1,7 +1,7 @@
 // Talks to an MCP server with the clients of the TypeScript SDK: node clients.mjs ENDPOINT CALLS.
 // Each makes the calls of the file CALLS and gets every prompt, and validates the results. One
-// counts the bytes of a short session. Where something is wrong it prints what, and its exit code
-// is 1.
+// counts the bytes of a short session. If something is wrong, it prints what, and exits with status
+// 1.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

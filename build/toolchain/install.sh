@@ -5,7 +5,7 @@
 #   WASMOPT=…  the optimizer that it runs
 #   NODE=…     the Node.js that the npm tools want
 #
-# Standard error says what is done and how long it took. What is installed already is used as it is.
+# Standard error reports each step and its time. Installed programs are used unchanged.
 #
 # A TinyGo of version 0.41 or later in PATH is used. Otherwise the TinyGo that go.mod
 # pins is built into build/cache, in about a minute. The build needs LLVM 19 from the system; as
@@ -16,7 +16,7 @@ cd "$(dirname "$0")/../.."
 say() { echo "toolchain: $*" >&2; }
 fail() { say "$*"; exit 1; }
 
-# timed NAME COMMAND… runs a command, and says how long it took. Where it fails, the script ends.
+# timed NAME COMMAND… runs a command, and prints how long it took. If it fails, the script ends.
 doing=
 trap '[ -z "$doing" ] || say "$doing: failed"' EXIT
 timed() {

@@ -54,8 +54,8 @@ type doctor struct {
 	findings []finding
 }
 
-// health rates a finding. With a fault the service does not work, publishes something wrong
-// or loses something.
+// health rates a finding. With a fault the service does not work, publishes wrong data or loses
+// data.
 type health string
 
 const (

@@ -138,7 +138,7 @@ func previewCommand(t *cli.Terminal) *cobra.Command {
 func buildCommand(t *cli.Terminal) *cobra.Command {
 	var public, out string
 	cmd := &cobra.Command{
-		Use: "build", Hidden: true, // deploy does it; for tools of the source code
+		Use: "build", Hidden: true, // for tools of the source code; deploy builds by itself
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			generated, err := output.Read(public, snapshotOf(public))
 			if err != nil {

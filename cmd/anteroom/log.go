@@ -181,7 +181,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 	what.Read = func(path string) ([]byte, error) { return s.File(ctx, below+path) }
 	local := isLocal(s.Base.Hostname())
 	if len(what.Promised) == 0 || below != "" || s.Base.Scheme != "https" && !local {
-		return nil // it makes no difference, or is a copy
+		return nil // no promise to check, or a copy
 	}
 	text, err := what.Read("/manifest.json")
 	if errors.Is(err, fs.ErrNotExist) {

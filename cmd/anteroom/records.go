@@ -97,7 +97,7 @@ func unique(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-// listing is a list of records, and the form in which it is written.
+// listing is a list of records and its output format.
 type listing struct {
 	t         *cli.Terminal
 	list      records.List

@@ -79,7 +79,7 @@ type Operation struct {
 	Methods []string               // "GET", "POST"
 	Fields  []input.Field          // of the query of a GET or the body of a POST
 	Example string                 // JSON text of a body; "" if the examples of Fields make one
-	AnyOf   []string               // fields of which at least one is required
+	AnyOf   []string               // at least one of these fields is required
 	Strict  bool                   // it refuses unknown fields
 	Writes  bool                   // it stores, sends or signs: counted by the rate limiter
 	DryRun  bool                   // it makes a record: it also reads DryRun and an idempotency key

@@ -104,7 +104,7 @@ type Input struct {
 	Key       string  // the caller's idempotency key, or ""
 	KeyName   string  // the name that Key was sent under
 	Fields    []Field // of the operation
-	Hint      string  // what the caller has probably meant, or ""
+	Hint      string  // what the caller probably meant, or ""
 
 	path    string // place of a child object, with a final dot: "roster[2]."
 	members []jsondoc.Member
@@ -182,7 +182,7 @@ func (in *Input) Has(names ...string) bool {
 
 func (in *Input) Names() int { return len(in.members) }
 
-// Rename makes one field readable under another name only.
+// Rename lets one field be read only under another name.
 func (in *Input) Rename(field, sentAs string) { in.field, in.sentAs = field, sentAs }
 
 func (in *Input) SentAs(field string) string {

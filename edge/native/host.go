@@ -275,7 +275,7 @@ func (h *Host) Publish(s *snapshot.Snapshot, documents *static.Documents) error 
 }
 
 // Close cuts off the relays under way, writes the tally, lets the writes under way finish, and
-// closes the database. It is called after Serve has returned.
+// closes the database. Call it after Serve has returned.
 func (h *Host) Close() error {
 	h.cutRelays()
 	h.endRelays()

@@ -77,8 +77,8 @@ type Members struct {
 	IgnoredFields []string `json:"ignored_fields" total:"true" doc:"Sent names that are not fields."`
 }
 
-// Call is one call that writes: the id of its record and, under a caller's key, the fingerprint by
-// which a repeated call is told from another one.
+// Call is one call that writes: the id of its record and, under a caller's key, the fingerprint
+// that tells a repeated call from another one.
 //
 // Accepts: a caller who knows a key can try addresses without a limit, as a repeated call succeeds
 // beyond the write limit too. A key is a secret.

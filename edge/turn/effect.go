@@ -50,7 +50,7 @@ const MaxReason = 200
 // Message is plain text for the operator. The snapshot has its sender and recipient.
 type Message struct {
 	ID      string // the same for every attempt
-	List    string // its kind: the first part of a List-Id (RFC 2919), by which mail programs sort
+	List    string // its kind: the first part of a List-Id (RFC 2919), which mail programs filter by
 	Subject string // never contains a caller's words
 	Text    string // UTF-8, lines end in LF
 	After   string // ID of the message that mail programs show it under, or ""

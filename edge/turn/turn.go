@@ -211,7 +211,7 @@ type Observation struct {
 // Get returns the value of the response's header field with this lower-case name, or "".
 func (r *Response) Get(name string) string { return fieldOf(r.Header, name) }
 
-// Set sets a header field, and replaces one with the same name.
+// Set sets a header field, or replaces the one with its name.
 func (r *Response) Set(name, value string) { r.Header = setField(r.Header, name, value) }
 
 // Begin resets the turn to be handled from its start. It is called in every round.
@@ -259,7 +259,7 @@ func (t *Turn) DoAll(effects ...Effect) (results []Result, ok bool) {
 	return results, true
 }
 
-// SetHeader sets a header field of the answer, whichever that will be.
+// SetHeader sets a header field of the final answer.
 func (t *Turn) SetHeader(name, value string) { t.headers = setField(t.headers, name, value) }
 
 // SetDeliver marks the turn as one that has put a message into the outbox.

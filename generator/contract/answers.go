@@ -20,7 +20,7 @@ import (
 
 type object = output.Object
 
-// Answers holds a site and what its routes return. Nothing changes it after New.
+// Answers holds a site and the answers of its routes. It does not change after New.
 type Answers struct {
 	Site     *site.Site // without placeholders
 	Base     string     // https:// and the canonical host

@@ -264,7 +264,8 @@ func OperationsWith(route *api.Route, method string) (operations []*api.Operatio
 	return operations
 }
 
-// ReadsFirst has the order of the documentation, the route table the one in which the edge tries.
+// ReadsFirst returns operations in the order of the documentation; the edge tries them in the order
+// of the route table.
 func ReadsFirst(route *api.Route) (operations []*api.Operation) {
 	for _, writes := range []bool{false, true} {
 		for _, op := range route.Operations {

@@ -1,4 +1,4 @@
-// Package discovery makes the documents by which programs find the service: llms.txt, the manifest,
+// Package discovery makes the documents that lead programs to the service: llms.txt, the manifest,
 // the sitemap, feeds and catalogs, and the headers under which a CDN serves all documents.
 package discovery
 

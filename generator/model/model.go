@@ -176,7 +176,7 @@ type FileCall struct {
 	Get    string `json:"get,omitempty" doc:"URI template (RFC 6570) of the GET form, if any."`
 }
 
-// Suggestions have a Shipped of at most the sum of the other two.
+// In Suggestions, Shipped is at most the sum of the other two.
 type Suggestions struct {
 	ReceivedExternal     int      `json:"received_external" is:"count" doc:"Suggestions answered with filed true, of every kind (also SECURITY: and PIN:), except the operator's own tests."`
 	OriginatedInternally int      `json:"originated_internally" is:"count" doc:"Suggestions by the operator."`
@@ -503,7 +503,7 @@ type MCPInstall struct {
 	Tools     []MCPTool            `json:"tools" doc:"The tools, without their schemas."`
 }
 
-// MCPNoStream does the same for a GET that accepts only a stream of events.
+// MCPNoStream has the members for a GET that accepts only a stream of events.
 type MCPNoStream struct {
 	Endpoint string               `json:"endpoint" format:"uri"`
 	Install  map[string]MCPClient `json:"install" doc:"One block, for most clients."`

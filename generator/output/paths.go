@@ -1,6 +1,5 @@
-// Package output holds the form in which the documents leave the generator: their paths and
-// headers, JSON whose objects keep the order of their members, and the folder of the documents with
-// the snapshot file.
+// Package output defines the form of the generated documents: their paths and headers, JSON whose
+// objects keep the order of their members, and the folder of the documents with the snapshot file.
 //
 // # The folder
 //
@@ -212,8 +211,8 @@ var ownMedia = map[string]string{
 	".woff2": "font/woff2", ".xml": mediaXML, ".zip": "application/zip",
 }
 
-// Own returns how a file of the operator's own is served: like all with its ending, of which there
-// may be many, unless some path of the service has the same ending.
+// Own returns how a file of the operator is served: under one rule with all files of its ending,
+// unless a path of the service has that ending.
 func Own(p string) *Path {
 	if open := OpenRule(p); open != nil {
 		return open

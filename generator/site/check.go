@@ -158,7 +158,7 @@ func (d *document) checkQuestCall(at string, step *QuestStep, op *api.Operation,
 		"use the placeholder of a field, so that an unedited step is refused")
 }
 
-// WrappingField returns the field in which an operation takes the whole answer of another, or nil.
+// WrappingField returns the field of an operation that takes the whole answer of another, or nil.
 func WrappingField(op *api.Operation) *input.Field {
 	for i := range op.Fields {
 		if f := &op.Fields[i]; f.Type == input.Object && f.Required {

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// List is a list that grows, jobs or audits, in the order in which it is published.
+// List is a list that grows, jobs or audits, in publishing order.
 type List struct {
 	AsOf   string // date of the newest change the operator vouches for
 	Groups []Group

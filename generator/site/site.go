@@ -32,8 +32,8 @@
 // # Placeholders
 //
 // All texts except in lists may hold placeholders such as [[base_url]]. They have no spaces, so
-// JSON, braces and URI templates stay unchanged. Of [[if_log]]…[[else]]…[[end]] a service with a
-// public log keeps the first text; the second may be missing.
+// JSON, braces and URI templates stay unchanged. [[if_log]]…[[else]]…[[end]] is its first text in a
+// service with a public log, and otherwise its second, if any.
 package site
 
 import (

@@ -378,8 +378,8 @@ func (s *Service) Keys() []string {
 	return keys
 }
 
-// InForce returns the keys by which receipts verify, the current one first, as the kit reads them:
-// "@FIRST..LAST" after a replaced key are the days for whose receipts it counts, "" if unknown.
+// InForce returns the keys that verify receipts, the current one first, in the form of the kit:
+// after a replaced key "@FIRST..LAST", the days whose receipts it verifies, each "" if unknown.
 func (s *Service) InForce() []string {
 	keys := []string{}
 	if s.ReceiptKeys.Current != "" {

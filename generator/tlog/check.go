@@ -51,7 +51,7 @@ type PublishFault struct {
 	Notes []string `json:"notes,omitempty"` // signed: the evidence
 }
 
-// Bounds of a check. The publisher of a log decides how much there is to read.
+// Bounds of a check. The publisher decides how large a log is.
 const (
 	filesAtOnce = 8
 	maxFaults   = 100

@@ -24,7 +24,7 @@ const (
 	Verification = "verification" // ends a hand verification
 )
 
-// None is the kind of an entry that was corrected to no longer count.
+// None is the kind of an entry that no longer counts.
 const None = "none"
 
 // MaxEntry is the longest entry, in bytes (C2SP tlog-tiles).
@@ -58,7 +58,7 @@ func (e *Entry) isOf(name string) bool {
 		e.AsOf == name[:min(len(name), len(time.DateOnly))]
 }
 
-// RecordHash returns the hash by which the log names a record. A suggestion has no payloadSHA256. A
+// RecordHash returns the name of a record in the log. A suggestion has no payloadSHA256. A
 // record_id has 128 random bits, so the entry can be found only with the answer.
 func RecordHash(recordID, payloadSHA256 string) string {
 	text := recordID

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// The name of a log key is the host that the log began on and /log, with a number for each further
-// log of the host.
+// The name of a log key is the log's first host and /log, with a number for each further log of the
+// host.
 var origins = regexp.MustCompile(`^[a-z0-9.-]+/log(-[2-9]|-[1-9][0-9]+)?$`)
 
 // Origin returns the name of the next log key of a host, after a key, which may be "".

@@ -47,7 +47,7 @@
 // # Key
 //
 // A log has one key. The name in it is the origin of the checkpoints: the host of the service and
-// /log, or /log-2 for the second log of a host. Who loses the key starts a new log.
+// /log, or /log-2 for the second log of a host. A lost key means a new log.
 //
 // # Published files
 //

@@ -24,7 +24,7 @@ const (
 
 const UnknownCalendar = "unknown_calendar"
 
-// The most holidays that an answer lists: of all its computations, and as skipped by one.
+// The most holidays that an answer lists, and that one computation lists as skipped.
 const MaxListed, MaxSkipped = 1000, 50
 
 var (

@@ -108,7 +108,7 @@ func (b *book) addYear(y *year, c, number, easterSunday int) {
 	b.days = days
 }
 
-// moves lists the days by which a substitute first moves a Saturday and a Sunday.
+// moves lists how many days a substitute first moves a Saturday and a Sunday.
 var moves = [...][2]int{
 	unmoved: {}, observeUS: {-1, 1}, observeSunday: {0, 1}, observeMonday: {2, 1}, observeNext: {2, 1},
 	observeJP: {0, 1},

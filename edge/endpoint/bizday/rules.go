@@ -28,8 +28,8 @@ const (
 	between                // days between two days with observeJP: the last rule of a calendar
 )
 
-// Days for mondayFrom and thursdayFrom: the least day of the month that the first to fourth such
-// weekday can have, and the last one of a month of 31 days.
+// Days for mondayFrom and thursdayFrom: the earliest day of the month for its first to fourth such
+// weekday, and for the last one of 31 days.
 const (
 	first, second, third, fourth, last = 1, 8, 15, 22, 25
 )

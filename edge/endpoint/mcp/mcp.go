@@ -40,7 +40,7 @@ func Load(s *snapshot.Snapshot, a *api.API) (*Server, error) {
 	return &Server{s, a}, s.Require(needed...)
 }
 
-// Handle makes the body of every answer that is not 2xx a JSON-RPC error.
+// Handle writes the body of every answer outside 2xx as a JSON-RPC error.
 func (s *Server) Handle(t *turn.Turn) *turn.Response {
 	t.Failed = Unfinished()
 	if r := api.Unreadable(t); r != nil {

@@ -58,7 +58,7 @@ type Metrics struct {
 	lastReload           prometheus.Gauge
 }
 
-// New makes metrics for a program of a version and a revision, the commit it was built from or "".
+// New makes metrics for a program with a version and a revision: its commit, or "".
 func New(version, revision string) *Metrics {
 	registry := prometheus.NewRegistry()
 	of := promauto.With(registry)
@@ -87,7 +87,7 @@ func New(version, revision string) *Metrics {
 			prometheus.ExponentialBuckets(0.0001, 2.5, 12)).WithLabelValues(),
 		storeErrors: counter("store_errors_total",
 			"Executions that failed: refused (certainly nothing was written), timeout (unknown), unavailable.", "kind"),
-		relayed: counter("relay_messages_total", "Messages to the operator, by outcome when the turn went on: "+
+		relayed: counter("relay_messages_total", "Messages to the operator, by outcome within their turn: "+
 			"sent, refused, timeout (unknown), unavailable (no relay).", "outcome"),
 		refusals: counter("limiter_refusals_total", "Writes that the rate limit refused.").WithLabelValues(),
 		content:  gauge("content_info", "The version of the content that is served; the value is 1.", "version"),
@@ -220,8 +220,8 @@ var (
 	SecurityTxt = series("security_txt_expires_timestamp_seconds", "End of security.txt.")
 )
 
-// Collect has each scrape call read, which adds values of series. After an error a scrape lacks the
-// values that were not added.
+// Collect has each scrape call read, which adds values of series. After an error the scrape has
+// only the values added so far.
 func (m *Metrics) Collect(read func(add func(of *Series, value float64, labels ...string)) error) {
 	m.registry.MustRegister(collector(func(to chan<- prometheus.Metric) {
 		err := read(func(of *Series, value float64, labels ...string) {

@@ -226,7 +226,7 @@ func (s *Store) Read(_ context.Context, statements ...turn.Statement) (rows [][]
 	return rows, err
 }
 
-// Write is Exec. It returns the number of changed rows of each statement.
+// Write is Exec, but returns the number of changed rows of each statement.
 func (s *Store) Write(_ context.Context, statements ...turn.Statement) ([]int64, error) {
 	switch _, changes, failure := s.perform(statements); failure {
 	case turn.None:

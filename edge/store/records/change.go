@@ -38,7 +38,7 @@ func WithAddress(ctx context.Context, r Reader, address string) (recordIDs []str
 // Erase deletes the e-mail addresses of records from the contacts and the outbox, and notes the
 // records as erased. Registrations and charters stay: their commitments are public. If address is
 // not "", Erase also deletes observed clients with it in their name, and returns the number of
-// their rows. A message that is being sent is not called back. Traces remain until Store.Forget.
+// their rows. A message that is being sent is not recalled. Traces remain until Store.Forget.
 //
 // Accepts: other writers wait meanwhile, for about a second if thousands of records have the
 // address.

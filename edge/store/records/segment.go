@@ -22,10 +22,10 @@ func Digest(before string, n int, line func(i int) string) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// Behind refuses a store in which the newest verified records of a kind are gone or others, as
-// after the restore of an older backup. Each segment has, with spaces between: the index of the
-// kind in Kinds, the number of the last record before these and of the last one, the digest before
-// and with them, and the name of their verification.
+// Behind refuses a store whose newest verified records of a kind are missing or different, as after
+// the restore of an older backup. Each segment has, with spaces between: the index of the kind in
+// Kinds, the number of the last record before these and of the last one, the digest before and with
+// them, and the name of their verification.
 func Behind(ctx context.Context, r Reader, segments []string) error {
 	for _, segment := range segments {
 		var kind, after, last int64

@@ -18,7 +18,7 @@ import (
 	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
-// Key makes a key for a log of this origin: its verifier key, and what signs with it.
+// Key makes a key for a log of this origin, and returns its verifier key and signer.
 func Key(t testing.TB, origin string) (key string, signer note.Signer) {
 	t.Helper()
 	secret, key, err := note.GenerateKey(nil, origin)

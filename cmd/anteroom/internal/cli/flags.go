@@ -190,7 +190,7 @@ func AddHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
 	help.Use, help.Short = "help [COMMAND]", "Print the help of a command"
-	help.Long = "Help prints what --help of a command prints."
+	help.Long = "Help prints the --help of a command."
 	help.Args = cobra.ArbitraryArgs
 	help.RunE = func(_ *cobra.Command, args []string) error {
 		asked, rest, err := root.Find(args)

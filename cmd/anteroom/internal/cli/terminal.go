@@ -97,7 +97,7 @@ func WithoutSecret(text string) string {
 	return secretKey.ReplaceAllString(text, "${1}…")
 }
 
-// ContentError has a line for each fault of a content folder.
+// ContentError lists the faults of a content folder.
 type ContentError struct {
 	Err    error
 	Folder string  // as the caller named it
@@ -278,8 +278,8 @@ func ByteSize(n int64) string {
 	return fmt.Sprintf("%.1f %cB", size, "kMG"[unit])
 }
 
-// Ask repeats a question on standard error until a line of lines is a valid answer. An empty line
-// means preset. check describes a valid answer, or returns "" for one.
+// Ask repeats a question on standard error until lines has a valid answer. An empty line means
+// preset. check describes a valid answer, or returns "" for one.
 func (t *Terminal) Ask(ctx context.Context, lines *bufio.Reader, question, preset string,
 	check func(string) string,
 ) (string, error) {

@@ -186,7 +186,7 @@ func (s *Store) run(
 	return page.Result, nil
 }
 
-const maxInteger = 1 << 53 // D1 has the numbers of JavaScript
+const maxInteger = 1 << 53 // D1 uses JavaScript's numbers
 
 // inline writes numbers and nulls into a statement, as the API takes only strings as arguments.
 func inline(sql string, args []any) (string, []string, error) {

@@ -26,7 +26,7 @@ import (
 	"anteroom/generator/tlog"
 )
 
-// Kinds of regressions, by the names with which an operator allows them.
+// Kinds of regressions, as an operator names them in --allow.
 const (
 	AsOf     = "as_of"    // the date of the newest scoreboard
 	Board    = "board"    // a dated scoreboard changes or vanishes
@@ -41,7 +41,7 @@ type Facts struct {
 	AsOf        string            // date of the newest scoreboard
 	Documents   map[string]string // SHA-256 in hex of each document in the manifest, by path
 	Keys        []string          // the receipt keys: the current and the retired ones
-	Revoked     []string          // the ones among these whose receipts are invalid
+	Revoked     []string          // some of these, whose receipts are invalid
 	Policy      Rules             // of acceptable use
 	LogKey      string            // the verifier key of the public log
 	Checkpoints map[string][]byte // of the log, by path: the newest, and one for each known size

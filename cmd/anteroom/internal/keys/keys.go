@@ -240,7 +240,7 @@ func RotateLog(file, out string, service *site.Service) (public string, err erro
 	}, site.RotateLogKey)
 }
 
-// Webhook is the URL to which a deployed service posts messages to the operator as JSON, instead of
+// Webhook is the URL where a deployed service posts messages to the operator as JSON, instead of
 // mailing them.
 type Webhook = Secret[string]
 

@@ -310,7 +310,7 @@ func (a *asker) boards(ctx context.Context, p *published, facts *continuity.Fact
 		Retired []model.RetiredKey `json:"retired_keys"`
 	}
 	errs = append(errs, a.optional(ctx, receiptPath, &k))
-	if p.manifest.ReceiptKey != "" { // a key that signs while none is published is not promised
+	if p.manifest.ReceiptKey != "" { // an unpublished key is not promised
 		facts.Keys = append(facts.Keys, p.manifest.ReceiptKey, k.Current)
 	}
 	for _, key := range k.Retired {

@@ -213,7 +213,7 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 	return a, through, err
 }
 
-const clockAhead = time.Minute // at most, of this machine's clock before the store's
+const clockAhead = time.Minute // the most that this machine's clock may be ahead of the store's
 
 // checkDeployed refuses the deployed store of another service, and a clock that is ahead of the
 // store's: the verification would already cover the time of the next record.

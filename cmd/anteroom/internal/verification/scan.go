@@ -34,7 +34,7 @@ type row struct {
 type subject struct {
 	identity
 	fresh, old []*row
-	vouched    string // hash of the record by which an agent is known, if it was vouched for
+	vouched    string // hash of the record that identifies a vouched agent
 }
 
 type identity struct {
