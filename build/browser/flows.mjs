@@ -29,7 +29,7 @@ flows['business days'] = async ({ base, page, fault }) => {
   const field = (name) => page.getByLabel(name, { exact: true });
   const days = field('Days');
 
-  // The slip has the answer to what the form asks before anyone has changed it.
+  // The slip answers the form before anyone has changed it.
   const shown = await status.locator('.board').textContent();
   const first = await (await fetch(`${base}${new URL((await command()).match(/'(.*)'/)[1]).search.replace(/^/, '/api/business-days')}`)).json();
   expect(`the page shows ${shown}, and the endpoint answers ${first.result}`, shown.includes(first.result));
@@ -80,7 +80,7 @@ flows['business days'] = async ({ base, page, fault }) => {
   const { result } = await (await fetch((await command()).match(/'(.*)'/)[1])).json();
   expect(`the call answers ${result}`, result === (await status.locator('.board dd').textContent()));
 
-  // The call of every operation has an answer in words.
+  // Every operation is answered in words.
   const today = await page.evaluate(() => new Date().toLocaleDateString('sv'));
   const ask = async (name, words) => {
     await field('What to compute').selectOption(name);

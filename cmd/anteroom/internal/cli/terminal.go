@@ -374,8 +374,8 @@ func (t *Terminal) Edit(file string, line int) error {
 	return fmt.Errorf("run the editor %s: %w (name another one in EDITOR)", editor, err)
 }
 
-// Choose has a person answer a question with one of some words, and returns its first letter. An
-// empty line means preset, unless that is "".
+// Choose has a person choose one of some words, and returns its first letter. An empty line means
+// preset, unless that is "".
 func (t *Terminal) Choose(ctx context.Context, question, preset string, letters ...string) (string, error) {
 	answer, err := t.Ask(ctx, bufio.NewReader(t.In), question+" "+strings.Join(letters, "/"), preset,
 		func(answer string) string {
