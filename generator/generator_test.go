@@ -439,7 +439,8 @@ func TestOddCharacters(t *testing.T) {
 		},
 		"presence.yaml": replace(`away_message: ""`, "away_message: '"+odd+"'"),
 		"endpoints.yaml": func(old string) string {
-			return strings.Replace(old, "Read the presence.", "'"+odd+"'", 1)
+			old = strings.Replace(old, "Read the presence.", "'"+odd+"'", 1)
+			return strings.Replace(old, "Returns the status that", odd, 1)
 		},
 	})
 	s, err := site.Load(content)

@@ -139,6 +139,21 @@ func TestQuestSteps(t *testing.T) {
 	}
 }
 
+// The commands to paste work in turn, record nothing, and end with the verdict on the receipt.
+func TestQuestPaste(t *testing.T) {
+	o := shipped()
+	h, files := keyedHost(t, o), map[string]string{}
+	var last *turn.Response
+	commands := strings.Split(strings.TrimSpace(blocks(string(document(t, o, "/quest.html.md")), "sh")[0]), "\n")
+	for _, command := range commands {
+		last = send(t, h, o, runCurl(t, command, files))
+		keep(files, command, last)
+	}
+	if len(commands) != 5 || edgetest.Decode(t, last)["valid"] != true || len(h.Statements)+len(h.Messages) > 0 {
+		t.Errorf("%q: %s", commands, last.Body)
+	}
+}
+
 // keep puts an answer into the file that a command names for it.
 func keep(files map[string]string, command string, r *turn.Response) {
 	if _, name, ok := strings.Cut(command, " -o "); ok {

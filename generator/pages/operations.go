@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,38 +18,6 @@ import (
 	"anteroom/generator/model"
 	"anteroom/generator/output"
 )
-
-func (g *family) Sends(i int) string {
-	step := &g.Site.Quest.Steps[i]
-	switch {
-	case step.Method() == http.MethodGet:
-		return "Sends nothing about you"
-	case step.AnswerOf != "":
-		return fmt.Sprintf("Sends the answer of step %d", g.QuestStepOf(step.AnswerOf))
-	}
-	body, _ := jsondoc.Parse([]byte(step.Body)) // package site has checked it
-	var names []string
-	for _, m := range body.Members {
-		names = append(names, m.Name)
-	}
-	return "Sends " + enumeration(names, "and")
-}
-
-func (g *family) NothingSent() (n int) {
-	for n < len(g.Site.Quest.Steps) && g.Site.Quest.Steps[n].Method() == http.MethodGet {
-		n++
-	}
-	return n
-}
-
-func (g *family) QuestCommand(i int) string {
-	step := &g.Site.Quest.Steps[i]
-	if step.Method() == http.MethodGet {
-		route, op := api.Find(step.Operation)
-		return g.GetCommand(route, op)
-	}
-	return g.QuestCurl(step)
-}
 
 // Draft returns the answer for the example of a charter. Pages show it in tables only, so that no
 // one files it.

@@ -9,7 +9,6 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
 	"anteroom/generator/model"
@@ -30,6 +29,7 @@ func (g *family) makeComponents() map[string][]component {
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
 	filled, unfilled := businessDaysFields(example.Asked)
 	seats, others := g.boardRows()
+	questRows, questLeft := g.questRows()
 	numbers, isSigned := g.mainNumbers(), service.ReceiptKeys.Current != ""
 	all := map[string][]component{
 		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
@@ -41,14 +41,25 @@ func (g *family) makeComponents() map[string][]component {
 		"board":              {{board(numbers, seats, others, newest.AsOf), below}},
 		"board-history":      here(history(g.history(), g.Stage() != nil)),
 		"board-corrections":  here(corrections(g.Corrected())),
-		"endpoints":          here(endpointList(g)),
-		"problems":           here(problemList(respond.ProblemTypes)),
+		"endpoints":          here(endpointList()),
+		"problems":           here(problemList(problemGroups)),
+		"api-facts":          {{apiSlip(g.apiRows()), beside}},
+		"quest-overview":     {{questPaste(g.QuestPaste()), inText}, {questHead(questRows, questLeft), beside}},
+		"terms-rationale":    {{g.fromTemplate("terms-rationale", g), inText}, {policySlip(&g.Site.AUP.AUP), beside}},
+		"terms-policy":       here(covers(g.Site.AUP.Policy)),
+		"terms-codes":        here(termsRules(g.Site.AUP.Prohibited)),
 		"jobs":               here(entryGroups(g.Jobs())),
 		"audits":             here(entryGroups(g.Audits())),
 		"business-days-form": {{businessDaysForm(filled, unfilled, example), below}},
 		"verifier":           {{verifier(g.execute("check-command", g), mintCommand), below}},
 		"verdicts":           here(outcomes(verdicts)),
 		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
+	}
+	for _, part := range []string{"read", "receipt", "leave"} {
+		all["quest-"+part] = here(questPart(g.QuestPart(part), g.questSlip(part)))
+	}
+	for _, part := range []string{"read", "compute", "write", "mcp"} {
+		all["calls-"+part] = here(callTable(g.CallsOf(part)))
 	}
 	if g.Stage() != nil {
 		all["log-check"] = here(logCheckForm(g.execute("counted-command", g)))
@@ -73,7 +84,7 @@ func (g *family) parse() *template.Template {
 		"fieldRules": fieldRules,
 
 		"routes":                  constant(api.Routes),
-		"problemTypes":            constant(respond.ProblemTypes),
+		"problemGroups":           constant(problemGroups),
 		"faultCodes":              constant(api.Codes),
 		"prompts":                 constant(api.Prompts),
 		"historyCounts":           historyCounts,

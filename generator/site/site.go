@@ -177,6 +177,7 @@ type QuestStep struct {
 	AnswerOf  string `yaml:"answer_of,omitempty"` // the operation whose whole answer is the body's only member
 	Proves    string `yaml:"proves"`
 	Reward    string `yaml:"reward,omitempty"`
+	Leaves    string `yaml:"leaves,omitempty"` // what the service stores, if anything
 }
 
 func (s *QuestStep) Method() string {
@@ -243,9 +244,9 @@ var Markers = map[string][]string{
 	"mcp":         {"install", "tools", "no-tools", "prompts"},
 	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
 	"privacy":     {},
-	"quest":       {"quest-overview", "quest-steps", "quest-end"},
+	"quest":       {"quest-overview", "quest-read", "quest-receipt", "quest-leave", "quest-end"},
 	"receipts":    {"verifier", "verdicts", "kit"},
-	"reference":   {"operations"},
+	"reference":   {"api-facts", "calls-read", "calls-compute", "calls-write", "calls-mcp", "error-example"},
 	"scoreboard":  {"board", "board-policy", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
 }
