@@ -147,9 +147,11 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 	}
 	caption = cmp.Or(string(util.UnescapePunctuations([]byte(caption))), captions[language], language)
 	write(w, `<figure class="code"><figcaption>`, html.EscapeString(caption), "</figcaption><pre", class, "><code>")
-	renderers.DefaultWriter.RawWrite(w, code)
-	write(w, "</code></pre></figure>\n")
+	write(w, escapedCode.Replace(string(code)), "</code></pre></figure>\n")
 }
+
+// escapedCode leaves quotation marks as they are: code has many.
+var escapedCode = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // stacks is the attribute of a table whose rows become lists on a phone.
 const stacks = "stacks"

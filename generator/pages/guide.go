@@ -53,7 +53,7 @@ func callPart(route *api.Route, op *api.Operation) string {
 	return "read"
 }
 
-func (g *family) apiRows() []slipRow {
+func (g *family) APIRows() []slipRow {
 	return []slipRow{
 		{Name: "Address", Value: g.URL("/api/")},
 		{Name: "From a browser", Value: "any origin (CORS)"},

@@ -22,7 +22,7 @@ func TestMarkdown(t *testing.T) {
 		"the end of a fold":           {"<!-- fold a -->\n\nb\n\n<!-- end fold -->\n\nc\n", "<p>b</p>\n</details>\n<p>c</p>"},
 		"code that looks like a fold": {"```\n<!-- fold a -->\n```\n", "<code>&lt;!-- fold a --&gt;</code>"},
 		"a caption with escapes":      {"```sh a\\|b \\<it>\nx\n```\n", "<figcaption>a|b &lt;it&gt;</figcaption>"},
-		"JSON that is broken":         {"```json\n{\"a\":\n```\n", "<pre><code>{&quot;a&quot;:</code></pre>"},
+		"JSON that is broken":         {"```json\n{\"a\":\n```\n", "<pre><code>{\"a\":</code></pre>"},
 		"a date that begins a name":   {"2026-11-20-2 a/2026-11-20 2026-11-2 12026-11-20\n", "<p>2026-11-20-2 a/2026-11-20 2026-11-2 12026-11-20</p>"},
 	} {
 		body, err := renderMarkdown([]byte(test.src), nil)

@@ -43,7 +43,7 @@ func (g *family) makeComponents() map[string][]component {
 		"board-corrections":  here(corrections(g.Corrected())),
 		"endpoints":          here(endpointList()),
 		"problems":           here(problemList(problemGroups)),
-		"api-facts":          {{apiSlip(g.apiRows()), beside}},
+		"api-facts":          {{apiSlip(g.APIRows()), beside}},
 		"quest-overview":     {{questPaste(g.QuestPaste()), inText}, {questHead(questRows, questLeft), beside}},
 		"terms-rationale":    {{g.fromTemplate("terms-rationale", g), inText}, {policySlip(&g.Site.AUP.AUP), beside}},
 		"terms-policy":       here(covers(g.Site.AUP.Policy)),
