@@ -125,6 +125,9 @@ func TestNewService(t *testing.T) {
 	if shipped, err := site.Load(content.Files); err != nil || shipped.Receipt == nil || shipped.Service.CanonicalHost != content.Host {
 		t.Errorf("the shipped content of %s has no receipt (%v)", content.Host, err)
 	}
+	if n := bytes.Count(files["README.md"], []byte("\n")); n > 40 {
+		t.Errorf("README.md has %d lines, want at most 40", n)
+	}
 	again, err := tern().files(newYear)
 	if err != nil || bytes.Equal(files["content/service.yaml"], again["content/service.yaml"]) || bytes.Equal(files["wrangler.toml"], again["wrangler.toml"]) {
 		t.Errorf("%v, or what is random is the same for two services", err)
