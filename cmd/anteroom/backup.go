@@ -70,7 +70,7 @@ func restoreCommand(t *cli.Terminal) *cobra.Command {
 	flags.StringVar(&data, "data", server.DefaultData, "the `folder` for the database")
 	contentFlag(flags, &content)
 	flags.StringArrayVar(&erasures, "erasures", nil,
-		"a newer `file` "+backup.ErasedName+"; may be given several times")
+		"a newer `file` "+backup.ErasedName+"; may be repeated")
 	jsonFlag(flags, &t.JSON)
 	return cmd
 }

@@ -64,13 +64,12 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	f.StringVar(&d.Environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
 	publicFlag(f, &d.public)
 	f.StringVar(&d.Location, "location", "",
-		"the place of a new database: `"+strings.Join(cloudflare.LocationNames, "|")+"`")
+		"the `place` of a new database: "+strings.Join(cloudflare.LocationNames, "|"))
 	f.StringVar(&d.Jurisdiction, "jurisdiction", "",
-		"the jurisdiction of a new database: `"+strings.Join(cloudflare.JurisdictionNames, "|")+"`")
-	f.BoolVar(&dryRun, "dry-run", false, "change nothing; compare, and let wrangler build and check everything")
-	f.StringArrayVar(&allow, "allow", nil, "the `name` of a regression to allow; may be given several times, "+
-		"each with a --reason")
-	f.StringArrayVar(&reasons, "reason", nil, "a `text` with the reason, kept with the version; one for each --allow")
+		"the `jurisdiction` of a new database: "+strings.Join(cloudflare.JurisdictionNames, "|"))
+	f.BoolVar(&dryRun, "dry-run", false, "change nothing: compare, and let wrangler check everything")
+	f.StringArrayVar(&allow, "allow", nil, "the `name` of a change to allow; may be repeated, each with a --reason")
+	f.StringArrayVar(&reasons, "reason", nil, "the reason, a `text` kept with the version; one for each --allow")
 	cmd.MarkFlagsMutuallyExclusive("location", "jurisdiction")
 	return cmd
 }

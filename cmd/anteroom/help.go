@@ -13,7 +13,7 @@ import (
 )
 
 // helpText has a section for each command: its name after "# ", a line about it, then the text of
-// --help and the manual, with examples at the end.
+// --help, with examples at the end.
 //
 //go:embed help.txt
 var helpText string
@@ -23,9 +23,37 @@ var helpValues = map[string]string{
 	"WranglerVersion": cloudflare.WranglerVersion,
 	"TokenVariable":   cloudflare.TokenVariable,
 	"Permissions":     strings.Join(cloudflare.Permissions, "\n  "),
-	"Allowances":      strings.Join(cloudflare.Allowances, ", "),
 	"KeyPrefix":       receiptkey.Prefix,
 }
+
+// usage is short, so that the help of every command fits one screen.
+var usage = fmt.Sprintf(`Usage: {{if .HasSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}
+{{- with .Example}}
+
+Examples:
+{{.}}
+{{- end}}
+{{- if .HasSubCommands}}
+  {{- $commands := .Commands}}
+  {{- range $group := .Groups}}
+
+{{.Title}}
+    {{- range $commands}}{{if and (eq .GroupID $group.ID) (not .Hidden)}}
+  {{rpad .Name .NamePadding}} {{.Short}}
+    {{- end}}{{end}}
+  {{- else}}
+
+Commands:
+    {{- range $commands}}
+  {{rpad .Name .NamePadding}} {{.Short}}
+    {{- end}}
+  {{- end}}
+{{- else}}
+
+Flags:
+{{.LocalFlags.FlagUsagesWrapped %d | trimTrailingWhitespaces}}
+{{- end}}
+`, helpWidth)
 
 func addTexts(root *cobra.Command) {
 	var b strings.Builder

@@ -45,14 +45,14 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of documents to check without --url")
 	flags.StringVar(&o.url, "url", "",
-		"the `address` of the service that publishes the log, such as https://www.anteroom.example")
+		"the `address` of a service, such as https://www.anteroom.example")
 	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.StringVar(&o.logKey, "log-key", "", "the `verifier key` of the log that is trusted")
-	flags.StringVar(&o.state, "state", "", "the `file` of the key and of every checkpoint that was seen; made if missing")
+	flags.StringVar(&o.logKey, "log-key", "", "the `verifier key` of the log to trust")
+	flags.StringVar(&o.state, "state", "", "the `file` with the key and all checkpoints seen; made if missing")
 	flags.StringArrayVar(&o.witnesses, "witness", nil,
-		"the verifier `key` of a witness that must have cosigned; may be given several times")
-	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil, "a `key` that signed promises of the service, in base64, "+
-		"with @FIRST..LAST if it was replaced; may be given several times")
+		"the verifier `key` of a witness that must have cosigned; may be repeated")
+	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil, "a `key` that signed promises, in base64, with @FIRST..LAST if it was replaced; "+
+		"may be repeated")
 	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 35d")
 	jsonFlag(flags, &t.JSON)
 	cmd.MarkFlagsMutuallyExclusive("url", "out")

@@ -14,7 +14,6 @@ import (
 	"anteroom/cmd/anteroom/internal/cli"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -77,8 +76,7 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 	root.SetOut(t.Out)
 	root.SetErr(t.Err)
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ",
-		fmt.Sprintf(".FlagUsagesWrapped %d ", helpWidth)))
+	root.SetUsageTemplate(usage)
 	root.SetFlagErrorFunc(cli.FlagError)
 	for _, group := range []struct {
 		title    string
@@ -122,11 +120,6 @@ func rootCommand(t *cli.Terminal) *cobra.Command {
 		}
 		cmd.InitDefaultHelpFlag()
 		cmd.Flags().Lookup("help").Usage = "print this help"
-		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if name := cli.Variable(f); name != "" {
-				f.Usage += " [" + name + "]"
-			}
-		})
 	}
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = "print the version"

@@ -82,7 +82,7 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	flags.BoolVar(&o.NewStore, "new-store", false, "start another store, if the verified one is gone for good")
 	flags.StringVar(&p.reload, "reload", "", "the `command` that makes the server read the new documents")
 	p.at.add(flags)
-	flags.BoolVar(&p.noLive, "no-live", false, "neither ask, reload, deploy nor compare the live service")
+	flags.BoolVar(&p.noLive, "no-live", false, "do not ask, reload, deploy or compare the live service")
 	return cmd
 }
 

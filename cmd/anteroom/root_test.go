@@ -8,11 +8,12 @@ import (
 	"unicode/utf8"
 
 	"anteroom/cmd/anteroom/internal/cli"
+	"anteroom/cmd/anteroom/internal/cloudflare"
 
 	"github.com/spf13/pflag"
 )
 
-// Every command is in a group, and its help fits a window. A variable means one thing: flags of the
+// Every command is in a group, and its help fits a screen of 40 lines. A variable means one thing: flags of the
 // same name are of one type and one kind of value.
 func TestCommands(t *testing.T) {
 	root := newRoot()
@@ -43,6 +44,9 @@ func TestCommands(t *testing.T) {
 		if err := cmd.Help(); err != nil || help.Len() == 0 {
 			t.Errorf("%s: %v, %d bytes", cmd.CommandPath(), err, help.Len())
 		}
+		if n := strings.Count(help.String(), "\n"); n >= 40 { // the last line is the prompt's
+			t.Errorf("%s --help: %d lines", cmd.CommandPath(), n)
+		}
 		for line := range strings.Lines(help.String()) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
 				t.Errorf("%s: %d characters: %s", cmd.CommandPath(), n, line)
@@ -52,6 +56,13 @@ func TestCommands(t *testing.T) {
 	for _, line := range regexp.MustCompile(`(?m)^# (.*)`).FindAllStringSubmatch(helpText, -1) {
 		if cmd, _, err := root.Find(strings.Fields(line[1])[1:]); err != nil || cmd.CommandPath() != line[1] {
 			t.Errorf("help.txt has a text about %s, which is not a command", line[1])
+		}
+	}
+	deploy, _, err := root.Find([]string{"deploy"})
+	check(t, err)
+	for _, name := range cloudflare.Allowances {
+		if !strings.Contains(deploy.Long, "\n  "+name+" ") {
+			t.Errorf("deploy --help does not list --allow %s", name)
 		}
 	}
 	if len(meanings) < 15 {

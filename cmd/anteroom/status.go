@@ -53,8 +53,8 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	flags := cmd.Flags()
 	publicFlag(flags, &public)
 	flags.StringVar(&host, "host-header", "", "the host `name` to ask for, if the address has another")
-	flags.DurationVar(&o.Wait, "wait", 0, "the longest `time` to wait for public/ to be live after a deployment, such as 30s")
-	flags.DurationVar(&o.Timeout, "timeout", live.Timeout, "the longest `time` for one answer")
+	flags.DurationVar(&o.Wait, "wait", 0, "the longest `time` to wait until public/ is live, such as 30s")
+	flags.DurationVar(&o.Timeout, "timeout", live.Timeout, "the `time` limit for each answer")
 	jsonFlag(flags, &t.JSON)
 	at.add(flags)
 	return cmd

@@ -68,21 +68,20 @@ func refusePublic(what, place string, published ...string) error {
 func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	publicFlag(flags, &o.Public)
 	o.Receipt.AddFlag(flags)
-	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed, and signed is false")
+	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed")
 	flags.StringVar(&o.Outbox, "outbox", "",
-		"a Maildir `folder` for the mail to the operator (default mail in the data folder)")
+		"a Maildir `folder` for mail, or for copies with --smtp (default mail in the data folder)")
 	flags.StringVar(&o.Backups, "backups", "", "a `folder` that anteroom backup writes to")
-	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream, which replicates the database")
+	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream, if it replicates the database")
 	flags.StringVar(&o.SMTP, "smtp", "",
-		"the mail server for that mail: a `URL` without a password, or a file with only the URL")
+		"the mail server: a `URL` without a password, or a file with the URL")
 }
 
 // liveFlags choose the live service.
 type liveFlags struct{ local string }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&l.local, "addr", defaultAddress, "the `address` at which the server on this machine listens, or "+
-		"the URL of one elsewhere")
+	flags.StringVar(&l.local, "addr", defaultAddress, "the `address` of the server here, or the URL of one elsewhere")
 }
 
 // service returns the address of the service, or "" for the canonical host, with --remote.
@@ -112,7 +111,7 @@ type storeFlags struct {
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&s.remote, "remote", "",
-		"the `environment` of wrangler.toml, for a service on Cloudflare instead of --data")
+		"the `environment` of wrangler.toml, for a service on Cloudflare, instead of --data")
 }
 
 func (s *storeFlags) deployed(ctx context.Context) (store *cloudflare.Store, err error) {
