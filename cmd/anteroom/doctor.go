@@ -349,7 +349,7 @@ func (d *doctor) checkRoom(store records.Reader) {
 	case share >= 0.98:
 		h, fix = faulty, "writes are refused, or soon will be: make room, and restart the server"
 	case share >= full:
-		h, fix = warning, "see Capacity in OPERATIONS.md"
+		h, fix = warning, `see "The store" in OPERATIONS.md`
 	}
 	d.add(check, h, fix, "the store takes %s of %s", cli.ByteSize(used), cli.ByteSize(most))
 }

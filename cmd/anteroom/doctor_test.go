@@ -290,7 +290,7 @@ func TestDoctorOfAFullStore(t *testing.T) {
 	s := startRemote(t)
 	for size, want := range map[int64]string{
 		7_999_999_999: "ok      room: the store takes 8.0 GB of 10.0 GB\n",
-		8_000_000_000: "warning room: the store takes 8.0 GB of 10.0 GB (see Capacity in OPERATIONS.md)\n",
+		8_000_000_000: "warning room: the store takes 8.0 GB of 10.0 GB (see \"The store\" in OPERATIONS.md)\n",
 		9_800_000_000: "fault   room: the store takes 9.8 GB of 10.0 GB (writes are refused, or soon will be: ",
 	} {
 		s.Size = size

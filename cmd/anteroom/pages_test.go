@@ -101,7 +101,7 @@ func TestOperations(t *testing.T) {
 // of make that they name is there.
 func TestPagesAreTrue(t *testing.T) {
 	call := regexp.MustCompile(`(?:^|[|;&{(]|sudo|-u anteroom|[A-Z_]+=\S+) *anteroom((?: (?:"[^"]*"|'[^']*'|[^\s|;&(){}<>'"]+))*)`)
-	for page, least := range map[string]int{"OPERATIONS.md": 80, "README.md": 20, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
+	for page, least := range map[string]int{"OPERATIONS.md": 70, "README.md": 20, "CONTRIBUTING.md": 0, "SECURITY.md": 0} {
 		text := string(mustRead(t, "../../"+page))
 		code := append(blocks(text, "console"), blocks(text, "sh")...)
 		for _, quoted := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
@@ -150,6 +150,36 @@ func TestPagesAreTrue(t *testing.T) {
 	}
 }
 
+// A message that "When something fails" of OPERATIONS.md explains is one of the program.
+func TestFailuresAreTrue(t *testing.T) {
+	var sources strings.Builder
+	for _, pattern := range []string{"*.go", "internal/*/*.go", "../../edge/*/*.go", "../../edge/*/*/*.go", "../../edge/worker/*.mjs", "../../generator/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		check(t, err)
+		for _, file := range files {
+			if !strings.HasSuffix(file, "_test.go") {
+				sources.Write(mustRead(t, file))
+			}
+		}
+	}
+	page, _ := section(t, string(mustRead(t, "../../OPERATIONS.md")), "When something fails")
+	messages := 0
+	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]*`[^|]*) \\| (?:[^|]* \\| )?[^|]* \\|\n(\\| ---)?").FindAllStringSubmatch(page, -1) {
+		if row[2] != "" {
+			continue // the head of a table
+		}
+		for _, message := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			messages++
+			if !strings.Contains(sources.String(), message[1]) {
+				t.Errorf("no source has the message %q", message[1])
+			}
+		}
+	}
+	if messages < 40 {
+		t.Errorf("%d messages were found", messages)
+	}
+}
+
 // A place in a page that another page, a hint or a help text names is one of its headings.
 func TestPlacesInPages(t *testing.T) {
 	places := regexp.MustCompile(`\]\(([A-Za-z/.]*\.md)?#([^)\s]+)\)|\b[Ss]ee "?([A-Z][a-z ]+?)"? in (OPERATIONS\.md)`)
@@ -186,7 +216,11 @@ func TestPlacesInPages(t *testing.T) {
 	if named[".go"] < 3 || named[".md"] < 30 {
 		t.Errorf("places were found in %v", named)
 	}
-	contents, sections, _ := strings.Cut(string(mustRead(t, "../../OPERATIONS.md")), "\n## ")
+	operations := string(mustRead(t, "../../OPERATIONS.md"))
+	if len(operations) > 22_000 {
+		t.Errorf("OPERATIONS.md has %d bytes, want at most 22,000: an operator reads it in a hurry", len(operations))
+	}
+	contents, sections, _ := strings.Cut(operations, "\n## ")
 	for _, line := range headingLine.FindAllStringSubmatch("## "+sections, -1) {
 		if entry := "(#" + anchor.Replace(strings.ToLower(line[1])) + ")"; !strings.Contains(contents, entry) {
 			t.Errorf("the list of sections of OPERATIONS.md lacks %s", entry)

@@ -44,19 +44,19 @@ func rowBytes(b *testing.B) (bytes [2]float64) {
 	return bytes
 }
 
-// BenchmarkCapacity makes the table of OPERATIONS.md: how large a registration is, and how many a
+// BenchmarkCapacity makes the table of ARCHITECTURE.md: how large a registration is, and how many a
 // database of D1 takes.
 func BenchmarkCapacity(b *testing.B) {
 	const d1Bytes = 10_000_000_000 // on the paid plan
-	operations, err := os.ReadFile("../../OPERATIONS.md")
+	architecture, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {
 		b.Fatal(err)
 	}
 	for i, bytes := range rowBytes(b) {
 		bytes = math.Round(bytes/10) * 10 // as identifiers are random, so is the filling of pages
 		row := fmt.Sprintf("| %s | %.0f | %.0f million | ", []string{"without an address", "with one"}[i], bytes, d1Bytes/bytes/1e6)
-		if !strings.Contains(string(operations), row) {
-			b.Errorf("OPERATIONS.md lacks\n%s", row)
+		if !strings.Contains(string(architecture), row) {
+			b.Errorf("ARCHITECTURE.md lacks\n%s", row)
 		}
 	}
 }

@@ -631,3 +631,17 @@ func BenchmarkExec(b *testing.B) {
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 }
+
+// TestDamaged: the error about a damaged database ends with the next step.
+func TestDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), FileName)
+	must(t, openStore(t, path).Close())
+	damaged := slices.Repeat([]byte{0x55}, 100_000)
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	must(t, err)
+	_, err = file.WriteAt(damaged, 4096)
+	must(t, errors.Join(err, file.Close()))
+	if _, err := OpenReadOnly(path); err == nil || !strings.Contains(err.Error(), "the database is damaged (restore a backup") {
+		t.Error(err)
+	}
+}
