@@ -169,13 +169,13 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 		return nil
 	}
 	host, below := o.url, "" // a log that has ended may be in a folder of the host
-	if address, err := url.Parse(o.url); err == nil {
+	if address, err := url.Parse(o.url); err == nil && address.Host != "" {
 		below, address.Path = strings.TrimSuffix(address.Path, "/"), ""
 		host = address.String()
 	}
 	s, err := live.New(host)
 	if err != nil {
-		return cli.Usage(err)
+		return cli.Usage(fmt.Errorf("--url: %w", err))
 	}
 	s.Host, r.Log = o.host, s.String()+below
 	what.Read = func(path string) ([]byte, error) { return s.File(ctx, below+path) }

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Every command is in a group, and its help fits a screen of 40 lines. A variable means one thing: flags of the
-// same name are of one type and one kind of value.
+// Every command is in a group, and its help fits a screen of 40 lines. A variable means one thing:
+// flags of the same name are of one type and one kind of value.
 func TestCommands(t *testing.T) {
 	root := newRoot()
 	meanings := map[string]string{}

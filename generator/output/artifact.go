@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,6 +81,9 @@ func list(dir string, paths []string) string {
 // list, as after a killed run, and names the files. No other rule decides what can be served.
 func Read(dir, snapshotFile string) (*Artifact, error) {
 	const hint = "(run anteroom generate)"
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("read the documents: %w (run anteroom generate, or name another folder)", err)
+	}
 	text, err := assets.ReadFile(snapshotFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the snapshot: %w %s", err, hint)

@@ -133,8 +133,17 @@ func Create(path string, write func(io.Writer) error) error {
 	return whole(path, 0o600, os.Link, write)
 }
 
+// CreateTemp is os.CreateTemp, but its error names the folder.
+func CreateTemp(folder, pattern string) (*os.File, error) {
+	f, err := os.CreateTemp(folder, pattern)
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		failed.Path = folder
+	}
+	return f, err
+}
+
 func whole(path string, mode fs.FileMode, name func(draft, path string) error, write func(io.Writer) error) error {
-	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	draft, err := CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}

@@ -259,7 +259,7 @@ const (
 )
 
 func draft(ctx context.Context, from *sqlite.Reader, folder string) (path string, err error) {
-	f, err := os.CreateTemp(folder, draftPrefix+"*")
+	f, err := disk.CreateTemp(folder, draftPrefix+"*")
 	if err != nil {
 		return "", fmt.Errorf("%w (name a folder that this user may write to)", err)
 	}

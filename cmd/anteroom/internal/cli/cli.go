@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const (
@@ -38,13 +42,47 @@ func (e usageError) Unwrap() error { return e.error }
 // usage errors and errors with another code.
 func WithExitCode(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		err := work(cmd, args)
+		err := nameSource(cmd, args, work(cmd, args))
 		failed, misused := Failure{}, usageError{}
 		if err == nil || errors.As(err, &failed) || errors.As(err, &misused) {
 			return err
 		}
 		return Failure{ExitFailure, err}
 	}
+}
+
+// nameSource starts an error about a file or folder with the flag or argument that named it.
+func nameSource(cmd *cobra.Command, args []string, err error) error {
+	var failed *fs.PathError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	source := ""
+	wrong, _ := filepath.Abs(failed.Path)
+	names := func(value, by string) {
+		if given, _ := filepath.Abs(value); value != "" && given == wrong {
+			source = by
+		}
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, is := f.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			names(value, place(f))
+		}
+	})
+	for i, kinds := 0, strings.Fields(cmd.Use)[1:]; i < len(args); i++ {
+		names(args[i], strings.Trim(kinds[min(i, len(kinds)-1)], "[]."))
+	}
+	if source == "" || strings.Contains(err.Error(), source) {
+		return err
+	}
+	if strings.HasSuffix(err.Error(), ")") {
+		return fmt.Errorf("%s: %w", source, err)
+	}
+	return fmt.Errorf("%s: %w (name another)", source, err)
 }
 
 // Unusable returns an error about unusable input: the program exits with ExitUsage.

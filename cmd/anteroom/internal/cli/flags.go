@@ -50,8 +50,10 @@ func Listen(flag, address string) (net.Listener, error) {
 	if taken := (*net.OpError)(nil); errors.Is(err, syscall.EADDRINUSE) && errors.As(err, &taken) {
 		next := *taken.Addr.(*net.TCPAddr)
 		next.Port++
-		err = fmt.Errorf("%w (another program listens there: stop it, or take another address: %s=%s)",
-			err, variable(flag), &next)
+		err = fmt.Errorf("--%s: %w (another program listens there: stop it, or take another address: %s=%s)",
+			flag, err, variable(flag), &next)
+	} else if err != nil {
+		err = fmt.Errorf("--%s: %w (take another HOST:PORT, such as 127.0.0.1:8080)", flag, err)
 	}
 	return listener, err
 }
@@ -162,6 +164,13 @@ func settings(root *cobra.Command) (map[string]string, error) {
 
 // fromElsewhere marks a flag that a variable or the settings file has set.
 const fromElsewhere = "anteroom_from_elsewhere"
+
+func place(f *pflag.Flag) string {
+	if from := f.Annotations[fromElsewhere]; from != nil {
+		return from[0]
+	}
+	return "--" + f.Name
+}
 
 // Chosen reports whether a flag or a variable, not the settings file, has set a flag.
 func Chosen(flags *pflag.FlagSet, name string) bool {

@@ -228,7 +228,7 @@ func (s *server) checkKey(known *snapshot.Snapshot) error {
 	case signing.Missing:
 		if !s.o.Unsigned {
 			return fmt.Errorf("%s publishes a receipt key, but its secret half is missing: no file %s "+
-				"(name it with --key-file or give it in ANTEROOM_KEY; --unsigned serves without signing)",
+				"(name it with --key-file, or its folder with --data; --unsigned serves without signing)",
 				s.o.Snapshot, s.o.keyFile())
 		}
 	case signing.Foreign:
@@ -305,7 +305,7 @@ func (o *Options) newMonitor(log *slog.Logger) (*monitor, error) {
 	}
 	var err error
 	if m.listener, err = cli.Listen("metrics-addr", o.MetricsAddress); err != nil {
-		return nil, fmt.Errorf("--metrics-addr: %w", err)
+		return nil, err
 	}
 	if address, ok := m.listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {
 		log.Warn("anyone who reaches this address can read the metrics (use a loopback address, or protect it)",
