@@ -51,7 +51,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 		cmd.MarkFlagsMutuallyExclusive("update", q.Flag)
 	}
 	cmd.Flags().SetAnnotation("host", cli.OnlyHere, []string{"true"}) // serve has a --host too, for other hosts
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask: use the proposed value of each missing flag")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask; use the proposed value of each missing flag")
 	return cmd
 }
 
