@@ -201,7 +201,7 @@ func TestRead(t *testing.T) {
 		}, `: missing: \S+/public/a.html, \S+/b/b.html \(`},
 		"foreign":        {func(f *tree) error { return os.WriteFile(f.public+"/more", nil, 0o600) }, ""},
 		"no documents":   {func(f *tree) error { return os.RemoveAll(f.public) }, `^read the documents: stat \S+/public: no such file or directory \(run anteroom generate, or`},
-		"no snapshot":    {func(f *tree) error { return os.Remove(f.snapshot) }, `no such file.*\(run anteroom generate\)$`},
+		"no snapshot":    {func(f *tree) error { return os.Remove(f.snapshot) }, `^read the snapshot: open \S+: no such file.*\(run anteroom generate\)$`},
 		"no list":        {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n"), 0o600) }, `: no list of documents \(run`},
 		"a strange list": {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n\n0 x\n"), 0o600) }, `"0 x\\n" is not the hash`},
 		"another format": {func(f *tree) error { return os.WriteFile(f.snapshot, []byte("{}\n\n"), 0o600) }, `decode snapshot: .*\(run anteroom generate\)$`},
