@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 
 export const flows = {};
 
-/** Asks for addresses without a page. They answer 200 here, so that the console has nothing to complain about. */
+/** Asks for addresses without a page. They return 200 here, or the console would complain. */
 flows['missing page'] = async ({ base, page, fault }) => {
   const body = await (await fetch(`${base}/404.html`)).text();
   for (const [asked, nearest] of [['/recipts.html', '/receipts.html'], ['/log/Mcp/', '/mcp.html'], ['/%3Cb%3E', '/'], ['/a-long-way-off', '/']]) {

@@ -27,7 +27,7 @@ const height = 844;
 /** Other widths that a page must fit: phones, a wide window at 200 % (WCAG 1.4.10), tablets. */
 const reflowed = Array.from({ length: 15 }, (_, i) => 320 + 64 * i);
 
-/** How high a page may be on a phone, and how far below the links of the header it may begin, in px. */
+/** How high a page may be on a phone, and how far below the header it may begin, in pixels. */
 const highest = 20_000;
 const deepest = 64;
 
