@@ -60,16 +60,16 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	d.host.Receipt.AddFlag(f)
 	d.webhook.AddFlag(f)
 	f.StringVar(&d.host.Data, "data", server.DefaultData,
-		"the `folder` whose receipt.key to use, if the documents publish it")
-	f.StringVar(&d.Environment, "env", cloudflare.Production, "the `environment` of wrangler.toml")
+		"the `folder` with receipt.key")
+	f.StringVar(&d.Environment, "env", cloudflare.Production, "the `environment` on Cloudflare")
 	publicFlag(f, &d.public)
 	f.StringVar(&d.Location, "location", "",
 		"the `place` of a new database: "+strings.Join(cloudflare.LocationNames, "|"))
 	f.StringVar(&d.Jurisdiction, "jurisdiction", "",
-		"the `jurisdiction` of a new database: "+strings.Join(cloudflare.JurisdictionNames, "|"))
-	f.BoolVar(&dryRun, "dry-run", false, "change nothing: compare, and let wrangler check everything")
-	f.StringArrayVar(&allow, "allow", nil, "the `name` of a change to allow; may be repeated, each with a --reason")
-	f.StringArrayVar(&reasons, "reason", nil, "the reason, a `text` kept with the version; one for each --allow")
+		"the `law` for a new database: "+strings.Join(cloudflare.JurisdictionNames, "|"))
+	f.BoolVar(&dryRun, "dry-run", false, "compare, and let wrangler check; change nothing")
+	f.StringArrayVar(&allow, "allow", nil, "the `name` of a change to allow; may be repeated")
+	f.StringArrayVar(&reasons, "reason", nil, "why, in a `text` kept with the version; one for each --allow")
 	cmd.MarkFlagsMutuallyExclusive("location", "jurisdiction")
 	return cmd
 }

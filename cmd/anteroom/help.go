@@ -53,7 +53,7 @@ Commands:
 Flags:
 {{.LocalFlags.FlagUsagesWrapped %d | trimTrailingWhitespaces}}
 {{- end}}
-`, helpWidth)
+`, helpWidth-longestOverhang)
 
 func addTexts(root *cobra.Command) {
 	var b strings.Builder

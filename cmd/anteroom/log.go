@@ -43,17 +43,15 @@ func logCheckCommand(t *cli.Terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, answers []string) error { return o.run(cmd.Context(), t, answers) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of documents to check without --url")
-	flags.StringVar(&o.url, "url", "",
-		"the `address` of a service, such as https://www.anteroom.example")
-	flags.StringVar(&o.host, "host-header", "", "the host `name` to ask for, if the address has another")
+	flags.StringVar(&o.out, "out", publicFolder, "the `folder` of documents")
+	flags.StringVar(&o.url, "url", "", "the `address` of a service, instead of --out")
+	flags.StringVar(&o.host, "host-header", "", "the host `name` to send, not the address's")
 	flags.StringVar(&o.logKey, "log-key", "", "the `verifier key` of the log to trust")
-	flags.StringVar(&o.state, "state", "", "the `file` with the key and all checkpoints seen; made if missing")
-	flags.StringArrayVar(&o.witnesses, "witness", nil,
-		"the verifier `key` of a witness that must have cosigned; may be repeated")
-	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil, "a `key` that signed promises, in base64, with @FIRST..LAST if it was replaced; "+
-		"may be repeated")
-	flags.StringVar(&o.maxAge, "max-age", "", "the greatest `age` of the newest verification, such as 35d")
+	flags.StringVar(&o.state, "state", "", "the `file` of key and checkpoints seen")
+	flags.StringArrayVar(&o.witnesses, "witness", nil, "the `key` of a witness that must have cosigned; may be repeated")
+	flags.StringArrayVar(&o.receiptKeys, "receipt-key", nil,
+		"a `key` that signed promises, in base64, with @FIRST..LAST if it was replaced; may be repeated")
+	flags.StringVar(&o.maxAge, "max-age", "", "the newest verification's `age` limit, as 35d")
 	jsonFlag(flags, &t.JSON)
 	cmd.MarkFlagsMutuallyExclusive("url", "out")
 	for _, name := range []string{"url", "host-header", "log-key", "witness", "receipt-key"} {

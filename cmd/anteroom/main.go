@@ -62,7 +62,10 @@ func wantsJSON(called *cobra.Command, args []string) bool {
 
 const otherCommands = "Other:"
 
-const helpWidth = 110 // characters of a line
+const (
+	helpWidth       = 80 // characters of a line
+	longestOverhang = 5  // by which pflag may pass the width that it is given
+)
 
 func rootCommand(t *cli.Terminal) *cobra.Command {
 	root := &cobra.Command{

@@ -73,16 +73,16 @@ func publishCommand(t *cli.Terminal) *cobra.Command {
 	p.store.add(flags)
 	contentFlag(flags, &o.Content)
 	o.LogKey.AddFlag(flags)
-	flags.StringVar(&o.Answers, "answers", "", "decide by this `file`, without an editor; - is standard input")
+	flags.StringVar(&o.Answers, "answers", "", "decide by this `file`, - for standard input")
 	flags.BoolVar(&o.Yes, "yes", false, "write without asking; with --answers")
-	flags.BoolVar(&p.template, "template", false, "only print the file to decide in, for --answers")
-	flags.BoolVar(&p.correct, "correct", false, "decide without new records, to correct an earlier decision")
-	flags.BoolVar(&p.undo, "undo", false, "remove the newest verification, as long as it is not public")
+	flags.BoolVar(&p.template, "template", false, "only print the file in which to decide")
+	flags.BoolVar(&p.correct, "correct", false, "decide again, without new records")
+	flags.BoolVar(&p.undo, "undo", false, "remove the newest verification if not public")
 	cmd.MarkFlagsMutuallyExclusive("template", "undo", "answers")
-	flags.BoolVar(&o.NewStore, "new-store", false, "start with another store, if the verified one is lost for good")
-	flags.StringVar(&p.reload, "reload", "", "the `command` that makes the server read the new documents")
+	flags.BoolVar(&o.NewStore, "new-store", false, "start another store: the verified one is gone")
+	flags.StringVar(&p.reload, "reload", "", "the `command` that reloads the server")
 	p.at.add(flags)
-	flags.BoolVar(&p.noLive, "no-live", false, "do not ask, reload, deploy or compare the live service")
+	flags.BoolVar(&p.noLive, "no-live", false, "leave the live service alone")
 	return cmd
 }
 

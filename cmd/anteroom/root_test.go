@@ -44,7 +44,7 @@ func TestCommands(t *testing.T) {
 		if err := cmd.Help(); err != nil || help.Len() == 0 {
 			t.Errorf("%s: %v, %d bytes", cmd.CommandPath(), err, help.Len())
 		}
-		if n := strings.Count(help.String(), "\n"); n >= 40 { // the last line is the prompt's
+		if n := strings.Count(help.String(), "\n"); n >= 40 { // the last line of the screen is the prompt's
 			t.Errorf("%s --help: %d lines", cmd.CommandPath(), n)
 		}
 		for line := range strings.Lines(help.String()) {

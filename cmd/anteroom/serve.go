@@ -35,19 +35,15 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	hostFlags(flags, &o)
-	flags.StringVar(&o.Address, "addr", defaultAddress, "the `address` to listen at")
-	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of the database and the mail")
-	flags.BoolVar(&o.Create, "create", false, "create the database if the data folder has none")
-	flags.StringVar(&o.TakeOver, "take-over", "", "adopt the database of this other `host`, once")
-	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "",
-		"the `header` in which a proxy in front sends the caller's address")
-	flags.StringSliceVar(&o.Hosts, "host", nil,
-		"an extra host `name` to serve, beyond the published ones; may be repeated")
+	flags.StringVar(&o.Address, "addr", defaultAddress, "listen at this `address`")
+	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of records and mail")
+	flags.BoolVar(&o.Create, "create", false, "create the database if there is none")
+	flags.StringVar(&o.TakeOver, "take-over", "", "adopt the database of another `host`")
+	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "", "the header `name` with the caller's address")
+	flags.StringSliceVar(&o.Hosts, "host", nil, "another host `name`; may be repeated")
 	flags.Int64Var(&writesPerMinute, "write-limit", 0,
-		"writes a minute for one caller, 0 for no limit (default in service.yaml)")
-	flags.StringVar(&o.LogFormat, "log-format", server.LogText,
-		"the form of the log, `text|json`")
-	flags.StringVar(&o.MetricsAddress, "metrics-addr", "",
-		"an `address` for the metrics for Prometheus, such as 127.0.0.1:9464")
+		"writes a minute for a caller, 0 for no limit (default in service.yaml)")
+	flags.StringVar(&o.LogFormat, "log-format", server.LogText, "the log as `text|json`")
+	flags.StringVar(&o.MetricsAddress, "metrics-addr", "", "serve Prometheus metrics at this `address`")
 	return cmd
 }

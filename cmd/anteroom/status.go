@@ -52,7 +52,7 @@ func statusCommand(t *cli.Terminal) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	publicFlag(flags, &public)
-	flags.StringVar(&host, "host-header", "", "the host `name` to ask for, if the address has another")
+	flags.StringVar(&host, "host-header", "", "the host `name` to send, not the address's")
 	flags.DurationVar(&o.Wait, "wait", 0, "the longest `time` to wait until public/ is live, such as 30s")
 	flags.DurationVar(&o.Timeout, "timeout", live.Timeout, "the `time` limit for each answer")
 	jsonFlag(flags, &t.JSON)

@@ -49,7 +49,7 @@ func orNull(text string) *string {
 }
 
 func publicFlag(flags *pflag.FlagSet, public *string) {
-	flags.StringVar(public, "public", publicFolder, "the `folder` of the documents")
+	flags.StringVar(public, "public", publicFolder, "the `folder` of documents")
 }
 
 func snapshotOf(public string) string {
@@ -68,20 +68,20 @@ func refusePublic(what, place string, published ...string) error {
 func hostFlags(flags *pflag.FlagSet, o *server.Options) {
 	publicFlag(flags, &o.Public)
 	o.Receipt.AddFlag(flags)
-	flags.BoolVar(&o.Unsigned, "unsigned", false, "use no receipt key: receipts are not signed")
+	flags.BoolVar(&o.Unsigned, "unsigned", false, "do not sign receipts")
 	flags.StringVar(&o.Outbox, "outbox", "",
-		"a Maildir `folder` for mail, or for copies with --smtp (default mail in the data folder)")
-	flags.StringVar(&o.Backups, "backups", "", "a `folder` that anteroom backup writes to")
-	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream, if it replicates the database")
+		"a Maildir `folder`, with --smtp for copies (default mail in the data folder)")
+	flags.StringVar(&o.Backups, "backups", "", "the `folder` of backups")
+	flags.StringVar(&o.Replica, "replica", "", "the control `socket` of Litestream")
 	flags.StringVar(&o.SMTP, "smtp", "",
-		"the mail server: a `URL` without a password, or a file with the URL")
+		"the mail server: a `URL`, or a file with it")
 }
 
 // liveFlags choose the live service.
 type liveFlags struct{ local string }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&l.local, "addr", defaultAddress, "the `address` of the server here, or the URL of one elsewhere")
+	flags.StringVar(&l.local, "addr", defaultAddress, "the server's `address`, or the URL of one elsewhere")
 }
 
 // service returns the address of the service, or "" for the canonical host, with --remote.
@@ -111,7 +111,7 @@ type storeFlags struct {
 func (s *storeFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&s.data, "data", server.DefaultData, "the `folder` of the database")
 	flags.StringVar(&s.remote, "remote", "",
-		"the `environment` of wrangler.toml, for a service on Cloudflare, instead of --data")
+		"the `environment` on Cloudflare, instead of --data")
 }
 
 func (s *storeFlags) deployed(ctx context.Context) (store *cloudflare.Store, err error) {

@@ -44,7 +44,7 @@ func (Secret[K]) kind() *kind[K] {
 
 func (s *Secret[K]) AddFlag(flags *pflag.FlagSet) {
 	k := s.kind()
-	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input, or its content in "+k.variable)
+	flags.StringVar(&s.File, k.flag, "", "the `file` of "+k.what+", - for standard input, or in "+k.variable)
 }
 
 func (s *Secret[K]) Given() bool { return s.File != "" || os.Getenv(s.kind().variable) != "" }
