@@ -156,10 +156,8 @@ var escapedCode = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // stacks is the attribute of a table whose rows become lists on a phone.
 const stacks = "stacks"
 
-// A word of longKey characters does not fit a phone next to another column.
+// longKey characters do not fit a phone next to another column.
 const longKey = 14
-
-func isLong(word string) bool { return len(word) > longKey }
 
 func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
@@ -170,7 +168,7 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 	words := func(a tables.Alignment) bool { return a != tables.AlignRight }
 	stack := len(columns) > 2
 	for row := node.FirstChild(); row != nil && !stack; row = row.NextSibling() {
-		stack = slices.ContainsFunc(strings.Fields(plainText(row.FirstChild(), src)), isLong)
+		stack = len(plainText(row.FirstChild(), src)) > longKey
 	}
 	switch {
 	case !slices.ContainsFunc(columns[1:], words):

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"anteroom/edge/api"
 	"anteroom/edge/respond"
@@ -14,31 +13,24 @@ import (
 
 type listedCall struct {
 	*api.Operation
-	Path, Returns, Page string
-	IsWrite             bool
+	Route   *api.Route
+	Returns string
 }
+
+func (c listedCall) Stores() bool { return stores(c.Route, c.Operation) }
+
+func (c listedCall) Page() string { return contract.EndpointPath(c.Route) + "#" + c.ID }
 
 // CallsOf returns the operations in a section of the page: read, compute, write or mcp.
 func (g *family) CallsOf(part string) (calls []listedCall) {
 	for _, route := range api.Routes {
 		for _, op := range route.Operations {
 			if callPart(route, op) == part {
-				calls = append(calls, listedCall{
-					op, route.Path, g.returns(op), contract.EndpointPath(route) + "#" + op.ID,
-					stores(route, op),
-				})
+				calls = append(calls, listedCall{op, route, contract.FirstSentence(g.Description(op.ID))})
 			}
 		}
 	}
 	return calls
-}
-
-func (g *family) returns(op *api.Operation) string {
-	first := contract.FirstSentence(g.Description(op.ID))
-	if what, is := strings.CutPrefix(first, "Returns "); is {
-		return contract.Capital(what)
-	}
-	return first
 }
 
 func callPart(route *api.Route, op *api.Operation) string {
@@ -65,31 +57,18 @@ func (g *family) APIRows() []slipRow {
 	}
 }
 
-// ErrorExample is an answer of the service, without the members that all answers share.
-func (g *family) ErrorExample() string {
-	p := respond.InvalidInput
-	return (&problem{g, p, g.Site.Problems.Pages[p.Slug]}).Example()
+func (g *family) InvalidInput() *problem {
+	return &problem{g, respond.InvalidInput, g.Site.Problems.Pages[respond.InvalidInput.Slug]}
 }
 
-// problemGroup has the problems after which a caller does the same.
-type problemGroup struct {
-	Do       string
-	Problems []*respond.ProblemType
-}
+var remedies = []string{"Change the request", "Wait, then repeat it", "Repeat it later, or tell the operator"}
 
-var problemGroups = groupedProblems()
-
-func groupedProblems() []problemGroup {
-	groups := []problemGroup{{Do: "Change the request"}, {Do: "Wait, then repeat it"}, {Do: "Repeat it later, or tell the operator"}}
-	for _, p := range respond.ProblemTypes {
-		group := &groups[0]
-		switch p.Status {
-		case http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-			group = &groups[1]
-		case http.StatusInternalServerError, http.StatusBadGateway:
-			group = &groups[2]
-		}
-		group.Problems = append(group.Problems, p)
+func remedy(p *respond.ProblemType) string {
+	switch p.Status {
+	case http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return remedies[1]
+	case http.StatusInternalServerError, http.StatusBadGateway:
+		return remedies[2]
 	}
-	return groups
+	return remedies[0]
 }

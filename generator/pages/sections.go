@@ -9,6 +9,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
+	"anteroom/edge/respond"
 	"anteroom/generator/contract"
 	"anteroom/generator/markdown"
 	"anteroom/generator/model"
@@ -29,24 +30,22 @@ func (g *family) makeComponents() map[string][]component {
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
 	filled, unfilled := businessDaysFields(example.Asked)
 	seats, others := g.boardRows()
-	questRows, questLeft := g.questRows()
-	numbers, isSigned := g.mainNumbers(), service.ReceiptKeys.Current != ""
+	numbers := g.mainNumbers()
 	all := map[string][]component{
 		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
 		"start": {
 			{agentPrompt(g.execute("prompt", g), g.execute("prompt-rest", g)), inText},
-			{mint(g.mintRows(), g.Site.Receipt != nil, isSigned, mintCommand), beside},
+			{mint(g, mintCommand), beside},
 		},
 		"counts":             {{strip(numbers, newest.AsOf), below}},
 		"board":              {{board(numbers, seats, others, newest.AsOf), below}},
 		"board-history":      here(history(g.history(), g.Stage() != nil)),
 		"board-corrections":  here(corrections(g.Corrected())),
 		"endpoints":          here(endpointList()),
-		"problems":           here(problemList(problemGroups)),
+		"problems":           here(problemList()),
 		"api-facts":          {{apiSlip(g.APIRows()), beside}},
-		"quest-overview":     {{questPaste(g.QuestPaste()), inText}, {questHead(questRows, questLeft), beside}},
+		"quest-overview":     {{g.fromTemplate("quest-overview", g), inText}, {questHead(g, len(g.QuestPaste())), beside}},
 		"terms-rationale":    {{g.fromTemplate("terms-rationale", g), inText}, {policySlip(&g.Site.AUP.AUP), beside}},
-		"terms-policy":       here(covers(g.Site.AUP.Policy)),
 		"terms-codes":        here(termsRules(g.Site.AUP.Prohibited)),
 		"jobs":               here(entryGroups(g.Jobs())),
 		"audits":             here(entryGroups(g.Audits())),
@@ -56,7 +55,7 @@ func (g *family) makeComponents() map[string][]component {
 		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
 	}
 	for _, part := range []string{"read", "receipt", "leave"} {
-		all["quest-"+part] = here(questPart(g.QuestPart(part), g.questSlip(part)))
+		all["quest-"+part] = here(questPart(g, part))
 	}
 	for _, part := range []string{"read", "compute", "write", "mcp"} {
 		all["calls-"+part] = here(callTable(g.CallsOf(part)))
@@ -80,11 +79,11 @@ func (g *family) parse() *template.Template {
 		"url": g.URL, "endpointPath": contract.EndpointPath, "boardLink": boardLink, "installLink": g.installLink,
 		"calendarPath": output.CalendarPath, "checkpointOf": tlog.CheckpointOf,
 
-		"summary": g.Summary, "label": label, "readsFirst": contract.ReadsFirst, "withItems": contract.WithItems,
-		"fieldRules": fieldRules,
+		"summary": g.Summary, "label": label, "withItems": contract.WithItems,
+		"fieldRules": fieldRules, "remedy": remedy,
 
 		"routes":                  constant(api.Routes),
-		"problemGroups":           constant(problemGroups),
+		"problemTypes":            constant(respond.ProblemTypes),
 		"faultCodes":              constant(api.Codes),
 		"prompts":                 constant(api.Prompts),
 		"historyCounts":           historyCounts,
