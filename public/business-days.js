@@ -1,6 +1,8 @@
 // Shows the answer in the page. Without this script the form opens it as JSON.
+import { computed } from "/computed.js";
+import { clear, mark } from "/faults.js";
 import { copyable } from "/page.js";
-import { dated, element, rowList } from "/slip.js";
+import { element } from "/slip.js";
 
 const [form, slip, joint, others, call] = ["#ask", "#answer", "#ask-joint", "#ask-others", "#ask-call .code"]
   .map((id) => document.querySelector(id));
@@ -57,64 +59,20 @@ function empty(title) {
   slip.classList.remove("new");
   slip.replaceChildren(heading);
   heading.textContent = title;
-  for (const faults of form.querySelectorAll(".fault")) faults.replaceChildren();
-  for (const control of form.elements) control.removeAttribute("aria-invalid");
+  clear(form);
 }
 
 // A fault is at its field, or in the slip where no field shows.
 function showFaults(problem) {
   heading.textContent = problem.title;
   for (const fault of problem.errors ?? []) {
-    const control = form.elements[fault.field], shown = control?.checkVisibility();
-    if (shown) control.setAttribute("aria-invalid", "true");
-    if (shown) control.parentElement.querySelector(".fault").append(element("p", "", ...dated(fault.detail)));
+    const control = form.elements[fault.field];
+    if (control?.checkVisibility()) mark(control, fault.detail);
     else slip.append(element("p", "", [fault.field, fault.detail].filter(Boolean).join(": ")));
   }
   const invalid = form.querySelector("[aria-invalid]");
   if (invalid) slip.append(element("p", "", "The form says what to change."));
   invalid?.focus();
-}
-
-const weekday = (date) => new Date(date).toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
-
-const moved = ({ result, convention }, from) =>
-  `${weekday(result)}. ${result === from ? "It is already a business day" : `${from}, moved by ${convention}`}.`;
-
-// The words and the question of an answer, by operation.
-const says = {
-  is: (a) => [a.result ? "Yes" : "No", `${weekday(a.date)}. ${a.date} is ${a.result ? "" : "not "}a business day.`],
-  add: (a) => [a.result, !a.days ? moved(a, a.start)
-    : `${weekday(a.result)}. ${Math.abs(a.days)} business day${a.days ** 2 === 1 ? "" : "s"} ${a.days < 0 ? "before" : "after"} ${a.start}.`],
-  count: (a) => [a.result, `Business days from ${a.start} to ${a.end}. With both ends counted: ${a.inclusive}.`],
-  next: (a) => [a.result, `${weekday(a.result)}. The next business day after ${a.date}.`],
-  previous: (a) => [a.result, `${weekday(a.result)}. The last business day before ${a.date}.`],
-  roll: (a) => [a.result, moved(a, a.date)],
-  holidays: (a) => [a.holidays_total, `Closed weekdays ${a.year ? `in ${a.year}` : `from ${a.start} to ${a.end}`}.${
-    a.holidays_total > a.result.length ? ` The first ${a.result.length} are listed.` : ""}`],
-};
-
-function showAnswer(answer) {
-  const { calendar, result, holidays_skipped: skipped, holidays_skipped_total: total } = answer;
-  const [number, question] = says[answer.op](answer);
-  const rows = [["calendar", calendar.join(",")]];
-  for (const day of skipped) rows.push([answer.op === "is" ? "closed" : "passed over", ...dated(`${day.date}, ${day.name}, ${day.calendar}`)]);
-  if (total > skipped.length) rows.push(["passed over in all", total]);
-  const words = [element("dt", "", ...dated(question)), element("dd", "", ...dated(`${number}`))];
-  slip.append(element("dl", "board", element("div", "", ...words)), element("hr", "tear"), rowList(rows));
-  if (Array.isArray(result) && result.length > 0) slip.append(table(result));
-  slip.append(limits);
-}
-
-function table(holidays) {
-  const labels = ["Date", "Holiday", "Calendar"];
-  const header = (scope, ...parts) => Object.assign(element("th", "", ...parts), { scope });
-  const rows = holidays.map(({ date, name, calendar }) => {
-    const cells = [name, calendar].map((text) => element("td", "", text));
-    cells.forEach((cell, i) => { cell.dataset.label = labels[i + 1]; });
-    return element("tr", "", header("row", ...dated(date)), ...cells);
-  });
-  const names = element("tr", "", ...labels.map((label) => header("col", label)));
-  return element("table", "stack", element("thead", "", names), element("tbody", "", ...rows));
 }
 
 form.addEventListener("submit", async (event) => {
@@ -125,7 +83,8 @@ form.addEventListener("submit", async (event) => {
   const answer = await response?.json().catch(() => null) ?? { title: "No answer came. Try again." };
   if (turn !== asked) return;
   empty("Answer");
-  if (response?.ok && "result" in answer) showAnswer(answer); else showFaults(answer);
+  if (response?.ok && "result" in answer) slip.append(...computed(answer), limits);
+  else showFaults(answer);
   slip.classList.add("new");
   slip.scrollIntoView({ block: "nearest" });
 });

@@ -46,12 +46,11 @@
 //
 // # Scripts
 //
-// A file NAME.js of this folder is published as /NAME.js. The page of that name loads it as a
-// module if it has a form; 404.html always does. A page with something to copy loads page.js; the
-// scripts of receipts and the log import verdict.js, and index.js does so with the first receipt;
-// slip.js makes elements. A page is complete without them: what only a reader without scripts needs
-// has the class
-// needs-script.
+// A file NAME.js of this folder is published as /NAME.js. A page with a form, and 404.html, load the
+// script of their name as a module, or forms.js if there is none. A page with something to copy
+// loads page.js; the scripts of receipts and the log import verdict.js, and index.js does so with
+// the first receipt; slip.js prints slips, and faults.js puts faults at fields. A page is complete
+// without them: what only a reader without scripts needs has the class needs-script.
 package pages
 
 import (
@@ -148,8 +147,11 @@ func scriptsOf(p *htmlPage) (paths []string) {
 	if strings.Contains(html, "<pre") {
 		paths = append(paths, "/page.js")
 	}
-	own := p.Name + ".js"
-	if _, err := fs.Stat(scripts, own); err == nil && (strings.Contains(html, "<form") || p.Name == notFound) {
+	if strings.Contains(html, "<form") || p.Name == notFound {
+		own := p.Name + ".js"
+		if _, err := fs.Stat(scripts, own); err != nil {
+			own = "forms.js"
+		}
 		paths = append(paths, "/"+own)
 	}
 	return paths

@@ -30,7 +30,7 @@ func shownGroups(list *site.List, path string) (groups []entryGroup) {
 		case 1:
 			counted = "is 1 " + words
 		}
-		group := entryGroup{Heading: fmt.Sprintf("There %s as of %s.", counted, list.AsOf), All: path}
+		group := entryGroup{Name: list.Groups[i].Name, Heading: fmt.Sprintf("There %s as of %s.", counted, list.AsOf), All: path}
 		if n > share {
 			group.Shown = fmt.Sprintf("The newest %d are below, and all are in", share)
 		}
@@ -51,14 +51,49 @@ func shown(e site.ListEntry) (entry shownEntry) {
 		case "description", "scope":
 			entry.Text = shortened(m.Text)
 			continue
-		case "url", "report_url":
-			entry.Address = m.Text
 		}
-		if m.Text != "" {
-			entry.Members = append(entry.Members, slipRow{Name: m.Name, Value: m.Text})
+		if row := (slipRow{Name: m.Name, Value: m.Text}); m.Text != "" {
+			if m.Name == "url" || m.Name == "report_url" {
+				row.Link = m.Text
+			}
+			entry.Members = append(entry.Members, row)
 		}
 	}
+	entry.Note = noteOf(e)
 	return entry
+}
+
+func noteOf(e site.ListEntry) string {
+	switch e := e.(type) {
+	case *site.Job:
+		if e.CompletedOn != "" {
+			return "done " + e.CompletedOn
+		}
+		if e.Reward != nil {
+			return fmt.Sprintf("%d units, %s", *e.Reward, e.Posted)
+		}
+		return "unpaid, " + e.Posted
+	case *site.Audit:
+		if e.VerifiedOn != nil {
+			return "verified " + *e.VerifiedOn
+		}
+	}
+	return "not verified yet"
+}
+
+// exampleJob shows what a job looks like, where there is none. It is in no document.
+func exampleJob(jobs *site.List) *shownEntry {
+	if jobs.Counts["open"]+jobs.Counts["completed"] > 0 {
+		return nil
+	}
+	reward := 12
+	example := shown(&site.Job{
+		ID: "tariff-table-check", Title: "Check a table of tariffs",
+		Description: "Compare the table with its sources, and list every difference.",
+		Status:      "open", Posted: "the day it is listed", Reward: &reward, Tags: []string{"data", "review"},
+		Poster: "ledger-lark",
+	})
+	return &example
 }
 
 func shortened(text string) string {

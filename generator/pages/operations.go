@@ -12,6 +12,7 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
+	"anteroom/edge/endpoint/waitlist"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/contract"
@@ -24,6 +25,27 @@ import (
 func (g *family) Draft() (draft org.Answer) {
 	g.exampleAnswer(contract.WriteOperation(contract.Route("org")), &draft)
 	return draft
+}
+
+func (g *family) waitlistRows() (rows []slipRow) {
+	var example waitlist.Answer
+	g.exampleAnswer(contract.WriteOperation(contract.Route("waitlist")), &example)
+	return []slipRow{
+		{Name: "agent_name", Value: *example.Registration.AgentName},
+		{Name: "pubkey", Value: *example.Registration.Pubkey},
+		{Name: "payload_sha256", Value: example.PayloadSHA256},
+	}
+}
+
+func (g *family) Registering() (registering operation) {
+	route := contract.Route("waitlist")
+	operations := g.Contract(route).Operations
+	for i, op := range contract.ReadsFirst(route) {
+		if op.ID == contract.WriteOperation(route).ID {
+			registering = operation{op, g, route, &operations[i], ""}
+		}
+	}
+	return registering
 }
 
 func (g *family) CharterForm() string { return string(output.Lined(g.OrgRules().PostTemplate, 2)) }

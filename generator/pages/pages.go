@@ -261,8 +261,9 @@ var navigation = []struct {
 	group string
 	pages []string
 }{
-	{"Try", []string{"quest", "receipts", "business-days", "org"}},
-	{"Connect", []string{"mcp", referencePage, "field-guide", "jobs"}},
+	{"Try", []string{"quest", "receipts", "business-days"}},
+	{"Join", []string{"waitlist", "org", "jobs"}},
+	{"Connect", []string{"mcp", referencePage, "field-guide"}},
 	{"Trust", []string{"scoreboard", contract.LogPage, "terms", "privacy"}},
 }
 

@@ -30,7 +30,8 @@ func (g *family) makeComponents() map[string][]component {
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
 	filled, unfilled := businessDaysFields(example.Asked)
 	seats, others := g.boardRows()
-	numbers := g.mainNumbers()
+	rules, draft := g.OrgRules().Rules, g.Draft()
+	numbers, isSigned := g.mainNumbers(), service.ReceiptKeys.Current != ""
 	all := map[string][]component{
 		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
 		"start": {
@@ -47,10 +48,13 @@ func (g *family) makeComponents() map[string][]component {
 		"quest-overview":     {{g.fromTemplate("quest-overview", g), inText}, {questHead(g, len(g.QuestPaste())), beside}},
 		"terms-rationale":    {{g.fromTemplate("terms-rationale", g), inText}, {policySlip(&g.Site.AUP.AUP), beside}},
 		"terms-codes":        here(termsRules(g.Site.AUP.Prohibited)),
-		"jobs":               here(entryGroups(g.Jobs())),
+		"jobs":               here(jobs(g.Jobs(), exampleJob(&g.Site.Jobs))),
+		"job-offer":          here(jobOffer(g.execute("job-words", g))),
 		"audits":             here(entryGroups(g.Audits())),
 		"business-days-form": {{businessDaysForm(filled, unfilled, example), below}},
 		"verifier":           {{verifier(g.execute("check-command", g), mintCommand), below}},
+		"org-draft":          {{orgForm(&rules, &draft), below}},
+		"waitlist-form":      {{waitlistForm(g.waitlistRows(), isSigned), below}},
 		"verdicts":           here(outcomes(verdicts)),
 		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
 	}

@@ -239,16 +239,17 @@ var Markers = map[string][]string{
 	},
 	"field-guide": {"endpoints", "kit", "problems", "not-built"},
 	"index":       {"status", "start", "counts", "not-built"},
-	"jobs":        {"jobs", "audits"},
+	"jobs":        {"jobs", "job-offer", "audits"},
 	"log":         {"log-check", "log-state", "log-verifications", "log-files"},
 	"mcp":         {"install", "tools", "no-tools", "prompts"},
-	"org":         {"org-intro", "org-rules", "org-draft", "org-calls", "org-seats"},
+	"org":         {"org-draft", "org-rules", "org-seats", "org-calls", "org-canonical"},
 	"privacy":     {},
 	"quest":       {"quest-overview", "quest-read", "quest-receipt", "quest-leave", "quest-end"},
 	"receipts":    {"verifier", "verdicts", "kit"},
 	"reference":   {"api-facts", "calls-read", "calls-compute", "calls-write", "calls-mcp", "error-example"},
 	"scoreboard":  {"board", "board-policy", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
+	"waitlist":    {"waitlist-form", "waitlist-calls"},
 }
 
 func Marker(name string) string { return "<!-- " + name + " -->" }
