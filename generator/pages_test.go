@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"html"
 	"log/slog"
+	"net/url"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -15,7 +17,9 @@ import (
 
 	"anteroom/edge/api"
 	"anteroom/edge/edgetest"
+	"anteroom/edge/endpoint/org"
 	"anteroom/edge/native/sqlite"
+	"anteroom/edge/record"
 	"anteroom/edge/respond"
 	"anteroom/edge/turn"
 	"anteroom/generator"
@@ -55,6 +59,7 @@ const (
 	mostWords       = 1200
 	mostPageBytes   = 30 << 10
 	mostScriptBytes = 25_000
+	mostScript      = 6_000 // of one file, as it is
 )
 
 // wire is how many bytes a host sends for a document.
@@ -72,6 +77,9 @@ func TestPageSizes(t *testing.T) {
 	documents, imports := documents(shipped()), regexp.MustCompile(`(?:src=|from |import\()"(/[a-z./-]+js)"`)
 	largest := 0
 	for at, doc := range documents {
+		if path.Ext(at) == ".js" && len(doc) > mostScript {
+			t.Errorf("%s has %d bytes, more than %d", at, len(doc), mostScript)
+		}
 		if path.Ext(at) != ".html" {
 			continue
 		}
@@ -216,7 +224,7 @@ func TestProblemExamples(t *testing.T) {
 // is.
 func TestCallsOnPages(t *testing.T) {
 	o := shipped()
-	calls, paths := 0, []string{"/org.html.md"}
+	calls, paths := 0, []string{"/org.html.md", "/waitlist.html.md"}
 	for _, route := range api.Routes {
 		paths = append(paths, "/endpoints/"+route.ID+".html.md")
 	}
@@ -241,7 +249,7 @@ func TestCallsOnPages(t *testing.T) {
 }
 
 // TestListPages reads the pages of the lists that grow: empty, with an entry or two, and with more
-// than a page shows.
+// than a page shows. The example of an empty list is in no document for agents.
 func TestListPages(t *testing.T) {
 	for content, shows := range map[*generator.Output][]string{
 		shipped(): {"There are no open jobs as of", "There are no completed jobs as of", "There are no claimed audits as of"},
@@ -254,6 +262,52 @@ func TestListPages(t *testing.T) {
 		showsAll(t, content, "/jobs.html", shows...)
 		if page := document(t, content, "/jobs.html"); bytes.Contains(page, []byte(">Check table 0<")) || bytes.Count(page, []byte(">auditor ")) > 50 {
 			t.Error("more is shown than the newest")
+		} else if bytes.Contains(page, []byte("<small>not a job</small>")) != (content == shipped()) {
+			t.Error("the example is next to jobs, or missing")
+		}
+	}
+	for path, doc := range documents(shipped()) {
+		if path != "/jobs.html" && bytes.Contains(doc, []byte("tariff-table-check")) {
+			t.Errorf("%s has the example of a job", path)
+		}
+	}
+}
+
+// Without scripts the pages with forms offer a dry run: what a browser sends, filled in or empty,
+// writes nothing, and no address is in its URL.
+func TestDryRunsWithoutScripts(t *testing.T) {
+	o := shipped()
+	control := regexp.MustCompile(`(?s)<(?:input|button) [^>]*?name="([^"]+)"[^>]*>`)
+	attribute := regexp.MustCompile(` (value|placeholder)="([^"]+)"`)
+	for _, shown := range []struct{ page, form, most string }{
+		{"/org.html", `<form class="needs-script" `, fmt.Sprintf(`name="org_name" required type="text" maxlength="%d"`, org.OrgName.Max)},
+		{"/waitlist.html", "<form ", fmt.Sprintf(`name="agent_name" type="text" maxlength="%d"`, record.MaxName)},
+	} {
+		showsAll(t, o, shown.page, shown.most)
+		text := between(string(document(t, o, shown.page)), shown.form, "</form>")
+		filled, empty := url.Values{}, url.Values{}
+		for _, m := range control.FindAllStringSubmatch(text, -1) {
+			value := attribute.FindStringSubmatch(m[0])
+			switch {
+			case strings.Contains(m[0], " disabled"):
+				continue
+			case value == nil:
+				value = []string{"", "", "wren"}
+			}
+			filled.Set(m[1], value[2])
+			if value[1] == "value" {
+				empty.Set(m[1], value[2])
+			} else {
+				empty.Set(m[1], "")
+			}
+		}
+		address := o.Snapshot.BaseURL() + between(text, `action="`, `"`) + "?"
+		for status, query := range map[int]url.Values{200: filled, 400: empty} {
+			h := keyedHost(t, o)
+			r := send(t, h, o, call{"GET", address + query.Encode(), ""})
+			if r.Status != status || len(h.Statements)+len(h.Messages) > 0 || query.Get(api.DryRun.Name) == "" || query.Has(record.OwnerEmail.Name) {
+				t.Errorf("%s: %s: %d %s", shown.page, query.Encode(), r.Status, r.Body)
+			}
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Shows the answer in the page. Without this script the form opens it as JSON.
 import { computed } from "/computed.js";
-import { clear, mark } from "/faults.js";
+import { clear, refused, reveal } from "/faults.js";
 import { copyable } from "/page.js";
 import { element } from "/slip.js";
 
@@ -62,31 +62,17 @@ function empty(title) {
   clear(form);
 }
 
-// A fault is at its field, or in the slip where no field shows.
-function showFaults(problem) {
-  heading.textContent = problem.title;
-  for (const fault of problem.errors ?? []) {
-    const control = form.elements[fault.field];
-    if (control?.checkVisibility()) mark(control, fault.detail);
-    else slip.append(element("p", "", [fault.field, fault.detail].filter(Boolean).join(": ")));
-  }
-  const invalid = form.querySelector("[aria-invalid]");
-  if (invalid) slip.append(element("p", "", "The form says what to change."));
-  invalid?.focus();
-}
-
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   empty("Asking");
   const turn = asked;
   const response = await fetch(address()).catch(() => null);
-  const answer = await response?.json().catch(() => null) ?? { title: "No answer came. Try again." };
+  const answer = await response?.json().catch(() => null) ?? { title: "No answer", detail: "No answer came. Try again." };
   if (turn !== asked) return;
   empty("Answer");
-  if (response?.ok && "result" in answer) slip.append(...computed(answer), limits);
-  else showFaults(answer);
-  slip.classList.add("new");
-  slip.scrollIntoView({ block: "nearest" });
+  slip.append(...response?.ok && "result" in answer ? [...computed(answer), limits] : refused(form, answer));
+  reveal(form, slip);
+});
 });
 
 // An answer is to what the form says, so a change of the form takes it away.

@@ -1,13 +1,12 @@
 // Sends a form to its endpoint, puts each fault at its field, and prints the answer on the slip.
 // The form keeps what it holds.
-import { clear, mark } from "/faults.js";
+import { clear, label, refused, reveal } from "/faults.js";
 import { dated, element, keeping, rowList } from "/slip.js";
 
-const form = document.querySelector("form[data-done]");
+const form = document.querySelector("form");
 const paper = document.getElementById("answer");
 const [heading] = paper.children;
 const all = (at, selector) => [...at.querySelectorAll(selector)];
-const words = (control) => control.dataset.name ?? control.labels[0].firstChild.textContent;
 
 // content returns the body of a call, with the seats as its roster.
 function content() {
@@ -52,35 +51,17 @@ function controlOf(field) {
   return form.elements[field === "roster" ? "sum" : field];
 }
 
-const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
-
 // sentence returns a detail of the service, with labels for the names of fields.
 function sentence(detail) {
-  let text = detail.replace(/^is /, "this is ");
+  let text = detail.replace(/^is /, "this is ").replaceAll("agent_name", "agent name");
   for (const control of form.elements) {
-    if (control.labels?.length && control.name) text = text.replaceAll(control.name, words(control).toLowerCase());
+    if (control.name && control.labels[0]) text = text.replaceAll(control.name, label(control).toLowerCase());
   }
-  return text.replaceAll("agent_name", "agent name");
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
 function stamp(text, under) {
   return element("p", "stamp", text, element("small", "", under));
-}
-
-// refused puts the faults of a problem at their fields, and returns the parts of its slip.
-function refused({ title, detail, errors = [] }) {
-  const list = element("ul");
-  for (const fault of errors) {
-    const control = controlOf(fault.field);
-    if (!control) continue;
-    const text = sentence(fault.detail);
-    mark(control, capital(text));
-    const link = Object.assign(element("a", "", words(control)), { href: `#${control.id}` });
-    list.append(element("li", "", link, `: ${text}.`));
-  }
-  const n = list.childElementCount;
-  if (n < errors.length || !n) return [element("p", "stamp", title), element("p", "", detail), list];
-  return [stamp(`${n} fault${n > 1 ? "s" : ""}`, "nothing was recorded"), list];
 }
 
 function printed(text, answer, isDry) {
@@ -95,16 +76,11 @@ function printed(text, answer, isDry) {
   const parts = [
     rowList(rows.filter(([, value]) => value != null)),
     at ? stamp("Recorded", at) : isDry ? stamp("Dry run", "nothing was stored") : stamp("Sent", "not recorded"),
-    element("p", "", isDry ? form.dataset.dry : form.dataset.done),
   ];
   if (promise) {
-    const { counted_by: day, issued_by: host } = JSON.parse(promise.text);
-    parts.push(
-      element("hr", "tear"),
-      element("h3", "", ...dated(`Promise: counted by ${day}`)),
-      element("p", "", "A hand verification will include this record by that day."),
-      rowList([["issued_by", host], ["signature", promise.signature]]),
-    );
+    const { counted_by: day } = JSON.parse(promise.text);
+    const text = `Promise: a hand verification will include this record by ${day}.`;
+    parts.push(element("hr", "tear"), element("p", "", ...dated(text)), rowList([["signature", promise.signature]]));
   }
   return [...parts, keeping(text, "answer.json", "Save the answer")];
 }
@@ -118,14 +94,13 @@ form.addEventListener("submit", async (event) => {
   form.ariaBusy = null;
   clear(form);
   paper.classList.remove("new");
-  paper.replaceChildren(heading, ...ok ? printed(text, answer, isDry) : refused(answer));
-  paper.classList.add("new");
-  const invalid = form.querySelector("[aria-invalid]");
-  if (invalid) invalid.focus();
-  else paper.scrollIntoView({ block: "nearest" });
+  for (const fault of answer.errors ?? []) fault.detail = sentence(fault.detail);
+  paper.replaceChildren(heading, ...ok ? printed(text, answer, isDry) : refused(form, answer, controlOf));
+  reveal(form, paper);
 });
 form.addEventListener("input", addUp);
 form.noValidate = true;
+for (const [name] of all(form, ".seat").map((seat) => all(seat, "input"))) name.name = "";
 for (const e of [form, ...all(form, "[hidden], :disabled")]) e.hidden = e.disabled = false;
 for (const e of all(document, ".needs-script")) e.hidden = true;
 addUp();

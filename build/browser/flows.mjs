@@ -59,7 +59,7 @@ flows['business days'] = async ({ base, page, fault }) => {
   const made = [{ json: problem }, { contentType: 'text/plain', body: 'odd' }];
   await page.route('**/api/business-days?*', (route) => made.length > 0 ? route.fulfill(made.shift()) : route.continue());
   await compute.click();
-  await page.getByText('<b>days</b> is odd').waitFor();
+  await page.locator('#ask').getByText('<b>days</b> is odd').waitFor();
   expect('the field at fault is not marked', (await days.getAttribute('aria-invalid')) === 'true');
   expect('the field at fault has no focus', await days.evaluate((e) => e === document.activeElement));
   expect('a fault without a field is lost', await status.getByText('date: odd').isVisible());

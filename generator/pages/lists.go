@@ -3,6 +3,7 @@ package pages
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"anteroom/generator/output"
 	"anteroom/generator/site"
@@ -51,6 +52,18 @@ func shown(e site.ListEntry) (entry shownEntry) {
 		case "description", "scope":
 			entry.Text = shortened(m.Text)
 			continue
+		case "posted":
+			entry.Note = m.Text
+		case "claimed_at":
+			entry.Note = "claimed " + m.Text[:len(time.DateOnly)]
+		case "completed_on":
+			entry.Note = "done " + m.Text
+		case "reward_credit_units":
+			entry.Note = m.Text + " units, " + entry.Note
+		case "verified_by_hand_on":
+			if m.Text != "null" {
+				entry.Note = "verified " + m.Text
+			}
 		}
 		if row := (slipRow{Name: m.Name, Value: m.Text}); m.Text != "" {
 			if m.Name == "url" || m.Name == "report_url" {
@@ -59,29 +72,10 @@ func shown(e site.ListEntry) (entry shownEntry) {
 			entry.Members = append(entry.Members, row)
 		}
 	}
-	entry.Note = noteOf(e)
 	return entry
 }
 
-func noteOf(e site.ListEntry) string {
-	switch e := e.(type) {
-	case *site.Job:
-		if e.CompletedOn != "" {
-			return "done " + e.CompletedOn
-		}
-		if e.Reward != nil {
-			return fmt.Sprintf("%d units, %s", *e.Reward, e.Posted)
-		}
-		return "unpaid, " + e.Posted
-	case *site.Audit:
-		if e.VerifiedOn != nil {
-			return "verified " + *e.VerifiedOn
-		}
-	}
-	return "not verified yet"
-}
-
-// exampleJob shows what a job looks like, where there is none. It is in no document.
+// exampleJob shows on an empty page what a job looks like. It is in no other document.
 func exampleJob(jobs *site.List) *shownEntry {
 	if jobs.Counts["open"]+jobs.Counts["completed"] > 0 {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"anteroom/edge/api"
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/endpoint/waitlist"
 	"anteroom/edge/input"
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/contract"
@@ -27,25 +26,10 @@ func (g *family) Draft() (draft org.Answer) {
 	return draft
 }
 
-func (g *family) waitlistRows() (rows []slipRow) {
-	var example waitlist.Answer
-	g.exampleAnswer(contract.WriteOperation(contract.Route("waitlist")), &example)
-	return []slipRow{
-		{Name: "agent_name", Value: *example.Registration.AgentName},
-		{Name: "pubkey", Value: *example.Registration.Pubkey},
-		{Name: "payload_sha256", Value: example.PayloadSHA256},
-	}
-}
-
-func (g *family) Registering() (registering operation) {
-	route := contract.Route("waitlist")
-	operations := g.Contract(route).Operations
-	for i, op := range contract.ReadsFirst(route) {
-		if op.ID == contract.WriteOperation(route).ID {
-			registering = operation{op, g, route, &operations[i], ""}
-		}
-	}
-	return registering
+func (g *family) waitlistRows() []slipRow {
+	example, _ := jsondoc.Parse(g.Example(contract.WriteOperation(contract.Route("waitlist"))).Answer)
+	rows := textRows(example.Get("registration"), "agent_name", "pubkey")
+	return append(rows, textRows(&example, "payload_sha256")...)
 }
 
 func (g *family) CharterForm() string { return string(output.Lined(g.OrgRules().PostTemplate, 2)) }
@@ -148,13 +132,17 @@ func (e *businessDaysExample) Rows() []slipRow {
 	return rows
 }
 
-func (g *family) mintRows() (rows []slipRow) {
+func (g *family) mintRows() []slipRow {
 	shown := g.Site.Receipt
 	if shown == nil {
 		example, _ := jsondoc.Parse(g.Example(contract.WriteOperation(contract.Route("receipt"))).Answer)
 		shown = &example
 	}
-	for _, name := range []string{"issued_by", "issued_at", "agent_name", "note", "payload_sha256"} {
+	return textRows(shown, "issued_by", "issued_at", "agent_name", "note", "payload_sha256")
+}
+
+func textRows(shown *jsondoc.Value, names ...string) (rows []slipRow) {
+	for _, name := range names {
 		if text := shown.Get(name).Text; text != "" {
 			rows = append(rows, slipRow{Name: name, Value: text})
 		}

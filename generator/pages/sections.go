@@ -30,7 +30,7 @@ func (g *family) makeComponents() map[string][]component {
 	example, mintCommand := g.BusinessDaysExample(), g.execute("mint-command", g)
 	filled, unfilled := businessDaysFields(example.Asked)
 	seats, others := g.boardRows()
-	rules, draft := g.OrgRules().Rules, g.Draft()
+	draft := g.Draft()
 	numbers, isSigned := g.mainNumbers(), service.ReceiptKeys.Current != ""
 	all := map[string][]component{
 		"status": {{statusLine(&g.Site.Presence, service.Epoch), above}},
@@ -49,12 +49,12 @@ func (g *family) makeComponents() map[string][]component {
 		"terms-rationale":    {{g.fromTemplate("terms-rationale", g), inText}, {policySlip(&g.Site.AUP.AUP), beside}},
 		"terms-codes":        here(termsRules(g.Site.AUP.Prohibited)),
 		"jobs":               here(jobs(g.Jobs(), exampleJob(&g.Site.Jobs))),
-		"job-offer":          here(jobOffer(g.execute("job-words", g))),
+		"job-offer":          here(jobOffer(g, g.execute("job-words", g))),
 		"audits":             here(entryGroups(g.Audits())),
 		"business-days-form": {{businessDaysForm(filled, unfilled, example), below}},
 		"verifier":           {{verifier(g.execute("check-command", g), mintCommand), below}},
-		"org-draft":          {{orgForm(&rules, &draft), below}},
-		"waitlist-form":      {{waitlistForm(g.waitlistRows(), isSigned), below}},
+		"org-draft":          {{orgForm(g, &draft), below}},
+		"waitlist-form":      {{waitlistForm(g, g.waitlistRows(), isSigned), below}},
 		"verdicts":           here(outcomes(verdicts)),
 		"install":            {{clients(g.Site.MCP.Install, g.installBlocks()), inText}, {mcpServer(g.serverRows()), beside}},
 	}

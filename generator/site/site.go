@@ -249,7 +249,7 @@ var Markers = map[string][]string{
 	"reference":   {"api-facts", "calls-read", "calls-compute", "calls-write", "calls-mcp", "error-example"},
 	"scoreboard":  {"board", "board-policy", "board-history", "board-corrections", "board-meanings"},
 	"terms":       {"terms-policy", "terms-codes", "terms-why", "terms-enforcement", "terms-check", "terms-rationale"},
-	"waitlist":    {"waitlist-form", "waitlist-calls"},
+	"waitlist":    {"waitlist-form"},
 }
 
 func Marker(name string) string { return "<!-- " + name + " -->" }
