@@ -73,7 +73,6 @@ form.addEventListener("submit", async (event) => {
   slip.append(...response?.ok && "result" in answer ? [...computed(answer), limits] : refused(form, answer));
   reveal(form, slip);
 });
-});
 
 // An answer is to what the form says, so a change of the form takes it away.
 form.addEventListener("input", ({ target }) => {
