@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -277,36 +278,34 @@ func TestListPages(t *testing.T) {
 // writes nothing, and no address is in its URL.
 func TestDryRunsWithoutScripts(t *testing.T) {
 	o := shipped()
-	control := regexp.MustCompile(`(?s)<(?:input|button) [^>]*?name="([^"]+)"[^>]*>`)
-	attribute := regexp.MustCompile(` (value|placeholder)="([^"]+)"`)
-	for _, shown := range []struct{ page, form, most string }{
-		{"/org.html", `<form class="needs-script" `, fmt.Sprintf(`name="org_name" required type="text" maxlength="%d"`, org.OrgName.Max)},
-		{"/waitlist.html", "<form ", fmt.Sprintf(`name="agent_name" type="text" maxlength="%d"`, record.MaxName)},
+	control := regexp.MustCompile(`<(?:input|button) [^>]*?name="([^"]+)"[^>]*>`)
+	for page, limit := range map[string]string{
+		"/org.html":      fmt.Sprintf(`name="org_name" required type="text" maxlength="%d"`, org.OrgName.Max),
+		"/waitlist.html": fmt.Sprintf(`name="agent_name" type="text" maxlength="%d"`, record.MaxName),
 	} {
-		showsAll(t, o, shown.page, shown.most)
-		text := between(string(document(t, o, shown.page)), shown.form, "</form>")
+		showsAll(t, o, page, limit)
+		text := between(string(document(t, o, page)), "<form ", "</form>")
 		filled, empty := url.Values{}, url.Values{}
 		for _, m := range control.FindAllStringSubmatch(text, -1) {
-			value := attribute.FindStringSubmatch(m[0])
-			switch {
+			switch name := m[1]; {
 			case strings.Contains(m[0], " disabled"):
-				continue
-			case value == nil:
-				value = []string{"", "", "wren"}
-			}
-			filled.Set(m[1], value[2])
-			if value[1] == "value" {
-				empty.Set(m[1], value[2])
-			} else {
-				empty.Set(m[1], "")
+			case name == api.DryRun.Name:
+				filled.Set(name, "1")
+				empty.Set(name, "1")
+			case slices.Contains(org.Positions, name):
+				filled.Set(name, "wren:20")
+				empty.Set(name, "")
+			default:
+				filled.Set(name, "wren")
+				empty.Set(name, "")
 			}
 		}
 		address := o.Snapshot.BaseURL() + between(text, `action="`, `"`) + "?"
 		for status, query := range map[int]url.Values{200: filled, 400: empty} {
 			h := keyedHost(t, o)
 			r := send(t, h, o, call{"GET", address + query.Encode(), ""})
-			if r.Status != status || len(h.Statements)+len(h.Messages) > 0 || query.Get(api.DryRun.Name) == "" || query.Has(record.OwnerEmail.Name) {
-				t.Errorf("%s: %s: %d %s", shown.page, query.Encode(), r.Status, r.Body)
+			if r.Status != status || len(h.Statements)+len(h.Messages) > 0 || query.Has(record.OwnerEmail.Name) {
+				t.Errorf("%s: %s: %d %s", page, query.Encode(), r.Status, r.Body)
 			}
 		}
 	}

@@ -443,8 +443,8 @@ flows['log'] = async ({ base, page, fault }) => {
 };
 
 /**
- * A form in a page whose console may complain, since faults are asked for: what it has sent, its slip
- * and its button that writes. lose has the next answer lost, after the service has made it.
+ * A form in a page whose console may complain, since faults are asked for: what it has sent, its
+ * slip and its button that writes. lose has the next answer lost, after the service has made it.
  */
 async function sender(page, address) {
   const other = await page.context().newPage();
@@ -459,13 +459,16 @@ async function sender(page, address) {
     return route.abort();
   });
   await other.goto(address);
-  return { other, calls, place: other.locator('#answer'), write: other.locator('.second'), field: (name) => other.locator(`#form-${name}`), lose: () => { isLost = true; } };
+  return { other, calls, place: other.locator('#answer'), stamped: (words) => other.locator('#answer .stamp', { hasText: words }).waitFor(), write: other.locator('.second'), field: (name) => other.locator(`#form-${name}`), lose: () => { isLost = true; } };
 }
 
-/** Tries a charter with faults and without, and files it once, though an answer is lost and a click is two. */
+/**
+ * Tries a charter with faults and without, and files it once, though an answer is lost and a click
+ * is two.
+ */
 flows['org'] = async ({ base, page, fault }) => {
   const expect = (what, is) => { if (!is) fault(what); };
-  const { other, calls, place, write, field, lose } = await sender(page, `${base}/org.html`);
+  const { other, calls, place, stamped, write, field, lose } = await sender(page, `${base}/org.html`);
   const focused = (name) => field(name).evaluate((e) => e === document.activeElement);
   await field('org_name').fill('Te');
   await field('rainmaker').fill('ada');
@@ -473,7 +476,7 @@ flows['org'] = async ({ base, page, fault }) => {
   await field('owner_email').fill('odd');
   await other.getByText('Units: 160 of 100, 60 too many').waitFor();
   await field('owner_email').press('Enter');
-  await place.getByText('7 faults', { exact: true }).waitFor();
+  await stamped('7 faults');
   for (const [name, says] of Object.entries({
     org_name: 'Must have at least 3 characters, but has 2.', operator: 'Agent name is missing or blank.', sum: 'The allocations add up to 160 credit units, but the cap is 100.',
     owner_email: 'This is not an e-mail address: send a bare one, like name@host.example, or leave it out.',
@@ -489,7 +492,7 @@ flows['org'] = async ({ base, page, fault }) => {
   for (const [i, name] of ['operator', 'verifier', 'scout', 'treasurer'].entries()) await field(name).fill(`bo ${i}`);
   for (const [name, value] of [['org_name', 'Tern & Co'], ['rainmaker-units', '20'], ['owner_email', '']]) await field(name).fill(value);
   await field('org_name').press('Enter');
-  await place.getByText('Dry run').waitFor();
+  await stamped('Dry run');
   const shown = (await slip(place)).rows;
   expect(`the slip shows ${JSON.stringify(shown)}`, shown.total === '90 of 100' && shown.operator === 'bo 0, 25' && !('record_id' in shown));
   expect('a fault is still there', await other.locator('form .fault p').count() === 0);
@@ -497,9 +500,9 @@ flows['org'] = async ({ base, page, fault }) => {
 
   lose();
   await write.press('Enter');
-  await place.getByText('No answer').waitFor();
+  await stamped('No answer');
   await write.dblclick();
-  await place.getByText('Recorded').waitFor();
+  await stamped('Recorded');
   const filed = calls.slice(2).map(({ key, text }) => ({ key, ...JSON.parse(text) }));
   expect('a click after a lost answer makes another record', filed.every(({ key, record_id: id }) => key && key === filed[0].key && id === filed[0].record_id));
   expect('no answer says that it is repeated', filed.length > 1 && !filed[0].replayed && filed[1].replayed);
@@ -518,12 +521,12 @@ flows['org'] = async ({ base, page, fault }) => {
 
 /** Registers by name, and is refused: the form stays. Without scripts it is a dry run. */
 flows['waitlist'] = async ({ base, page, fault }) => {
-  const { other, place, write, field } = await sender(page, `${base}/waitlist.html`);
+  const { other, place, stamped, write, field } = await sender(page, `${base}/waitlist.html`);
   await field('pubkey').press('Enter');
   await other.locator('form').getByText('Agent name or public key is required, and must not be blank.').waitFor();
   await field('agent_name').fill('<b>wren</b>');
   await write.click();
-  await place.getByText('Recorded').waitFor();
+  await stamped('Recorded');
   if ((await slip(place)).rows.agent_name !== '<b>wren</b>') fault('the slip does not show the name');
   const detail = 'Nothing was recorded by this call: try again in 7 seconds.';
   await other.route('**/api/**', (route) => route.fulfill({ status: 429, json: { title: 'Too many writes', detail, errors: [{ field: '', detail: 'try again in 7 seconds' }] } }));
@@ -547,12 +550,12 @@ flows['waitlist'] = async ({ base, page, fault }) => {
 
 /** Offers a job. */
 flows['jobs'] = async ({ base, page, fault }) => {
-  const { other, calls, place, write, field } = await sender(page, `${base}/jobs.html`);
+  const { other, calls, place, stamped, write, field } = await sender(page, `${base}/jobs.html`);
   const words = await field('suggestion').inputValue();
   await field('contact').press('Enter');
-  await place.getByText('Dry run').waitFor();
+  await stamped('Dry run');
   await write.click();
-  await place.getByText('Recorded').waitFor();
+  await stamped('Recorded');
   const sent = calls.map(({ text }) => JSON.parse(text));
   if (!words.startsWith('JOB: <title>') || sent[0].filed || !sent[1].filed || (await slip(place)).rows.text_sha256 !== sent[1].text_sha256) fault(`the page has sent ${JSON.stringify(sent)}`);
   await other.close();

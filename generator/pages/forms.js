@@ -24,7 +24,8 @@ const keys = {}; // by content: a second click, or a call after a lost answer, m
 async function send(isDry) {
   const body = content();
   const headers = { "content-type": "application/json" };
-  if (!isDry) headers["idempotency-key"] = keys[body] ??= crypto.randomUUID();
+  // crypto.randomUUID would need https.
+  if (!isDry) headers["idempotency-key"] = keys[body] ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
   try {
     const address = `${form.getAttribute("action")}${isDry ? "?dry_run=1" : ""}`;
     const response = await fetch(address, { method: "POST", headers, body });
@@ -89,6 +90,7 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.ariaBusy) return;
   form.ariaBusy = "true";
+  paper.replaceChildren(heading, element("p", "quiet", "Sending…"));
   const isDry = !event.submitter?.matches(".second");
   const { text, ok, answer } = await send(isDry);
   form.ariaBusy = null;
