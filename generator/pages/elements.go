@@ -137,7 +137,7 @@ func renderCodeBlock(w util.BufWriter, src []byte, node ast.Node) {
 		language, caption, _ = strings.Cut(string(fenced.Info.Segment.Value(src)), " ")
 	}
 	switch oneLine := node.Lines().Len() == 1; {
-	case language == "sh" && oneLine:
+	case language == "sh":
 		class = ` class="command"`
 	case language == "json" && oneLine:
 		var indented bytes.Buffer

@@ -7,8 +7,8 @@
 // Markdown: a heading of level 2 begins a section and makes an entry of the contents. With {.half}
 // after it, two sections in a row stand side by side; with {.groups}, the headings of level 3 and
 // what follows each make columns. An identifier is in {#braces} after a heading. A quote (>) is a
-// note set apart. The words after the language of a block of code are its caption; one line in the
-// language sh is a command to copy. The first column of a table names its rows, and a column
+// note set apart. The words after the language of a block of code are its caption; a block in the
+// language sh is commands to copy. The first column of a table names its rows, and a column
 // aligned to the right has numbers. A link to #place there makes the row that place, and an empty
 // cell there continues the row above. A table without words in its heads has no heads. A table
 // that would not fit a phone becomes a list there, unless only numbers follow its first column.

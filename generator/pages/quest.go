@@ -21,7 +21,7 @@ type questStep struct {
 	model.QuestStep
 	Command string
 	Part    string // section of the page: read, receipt or leave
-	Leaves  string // what the service stores, or nothing
+	Leaves  string // what the service stores or sends on, or nothing
 	op      *api.Operation
 }
 

@@ -45,7 +45,7 @@ func (g *family) makeComponents() map[string][]component {
 		"endpoints":          here(endpointList()),
 		"problems":           here(problemList()),
 		"api-facts":          {{apiSlip(g.APIRows()), beside}},
-		"quest-overview":     {{g.fromTemplate("quest-overview", g), inText}, {questHead(g, len(g.QuestPaste())), beside}},
+		"quest-overview":     {{g.fromTemplate("quest-paste", g), inText}, {questHead(g, len(g.QuestPaste())), beside}},
 		"terms-rationale":    {{g.fromTemplate("terms-rationale", g), inText}, {policySlip(&g.Site.AUP.AUP), beside}},
 		"terms-codes":        here(termsRules(g.Site.AUP.Prohibited)),
 		"jobs":               here(jobs(g.Jobs(), exampleJob(&g.Site.Jobs))),

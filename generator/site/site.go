@@ -177,7 +177,7 @@ type QuestStep struct {
 	AnswerOf  string `yaml:"answer_of,omitempty"` // the operation whose whole answer is the body's only member
 	Proves    string `yaml:"proves"`
 	Reward    string `yaml:"reward,omitempty"`
-	Leaves    string `yaml:"leaves,omitempty"` // what the service stores, if anything
+	Leaves    string `yaml:"leaves,omitempty"` // what the service stores or sends on, if anything
 }
 
 func (s *QuestStep) Method() string {
