@@ -61,7 +61,7 @@ func (g *family) InvalidInput() *problem {
 	return &problem{g, respond.InvalidInput, g.Site.Problems.Pages[respond.InvalidInput.Slug]}
 }
 
-var remedies = []string{"Change the request", "Wait, then repeat it", "Repeat it later, or tell the operator"}
+var remedies = []string{"Change the request", "Wait, then repeat", "Repeat later, or tell the operator"}
 
 func remedy(p *respond.ProblemType) string {
 	switch p.Status {
