@@ -19,8 +19,8 @@ import (
 	"anteroom/generator/output"
 )
 
-// Draft returns the answer for the example of a charter. Pages show it in tables only, so that no
-// one files it.
+// Draft returns the answer for the example of a charter. Pages show it in no call, so that no one
+// files it.
 func (g *family) Draft() (draft org.Answer) {
 	g.exampleAnswer(contract.WriteOperation(contract.Route("org")), &draft)
 	return draft

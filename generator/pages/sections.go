@@ -94,7 +94,6 @@ func (g *family) parse() *template.Template {
 		"mainCounts":              constant(mainCounts),
 		"boardGroups":             constant(boardGroups),
 		"verdicts":                constant(verdicts),
-		"orgName":                 constant(org.OrgName),
 		"seatForm":                constant(org.SeatForm),
 		"businessDaysChoice":      constant(businessDaysChoice),
 		"businessDaysOperations":  constant(bizday.Operations),

@@ -242,7 +242,7 @@ var Markers = map[string][]string{
 	"jobs":        {"jobs", "job-offer", "audits"},
 	"log":         {"log-check", "log-state", "log-verifications", "log-files"},
 	"mcp":         {"install", "tools", "no-tools", "prompts"},
-	"org":         {"org-draft", "org-rules", "org-seats", "org-calls", "org-canonical"},
+	"org":         {"org-draft", "org-seats", "org-calls", "org-canonical"},
 	"privacy":     {},
 	"quest":       {"quest-overview", "quest-read", "quest-receipt", "quest-leave", "quest-end"},
 	"receipts":    {"verifier", "verdicts", "kit"},
