@@ -90,12 +90,12 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.ariaBusy) return;
   form.ariaBusy = "true";
+  paper.classList.remove("new");
   paper.replaceChildren(heading, element("p", "quiet", "Sending…"));
   const isDry = !event.submitter?.matches(".second");
   const { text, ok, answer } = await send(isDry);
   form.ariaBusy = null;
   clear(form);
-  paper.classList.remove("new");
   for (const fault of answer.errors ?? []) fault.detail = sentence(fault.detail);
   paper.replaceChildren(heading, ...ok ? printed(text, answer, isDry) : refused(form, answer, controlOf));
   reveal(form, paper);
