@@ -46,10 +46,10 @@
 //
 // # Scripts
 //
-// A file NAME.js of this folder is published as /NAME.js. A page with a form, and 404.html, load the
-// script of their name as a module, or else forms.js. A page with something to copy
-// loads page.js; the scripts of receipts and the log import verdict.js, and index.js does so with
-// the first receipt; slip.js prints slips, and faults.js puts faults at fields. A page is complete
+// A file NAME.js of this folder is published as /NAME.js. A page with a form, and 404.html, load
+// the script of their name as a module, or else forms.js. A page with something to copy loads
+// page.js; the scripts of receipts and the log import verdict.js, and index.js does so with the
+// first receipt; slip.js prints slips, and faults.js puts faults at fields. A page is complete
 // without them: what only a reader without scripts needs has the class needs-script.
 package pages
 
