@@ -279,11 +279,11 @@ func TestListPages(t *testing.T) {
 func TestDryRunsWithoutScripts(t *testing.T) {
 	o := shipped()
 	control := regexp.MustCompile(`<(?:input|button) [^>]*?name="([^"]+)"[^>]*>`)
-	for page, limit := range map[string]string{
-		"/org.html":      fmt.Sprintf(`name="org_name" required type="text" maxlength="%d"`, org.OrgName.Max),
-		"/waitlist.html": fmt.Sprintf(`name="agent_name" type="text" maxlength="%d"`, record.MaxName),
+	for page, hint := range map[string]string{
+		"/org.html":      fmt.Sprintf("Org name<small>%d to %d characters.", org.OrgName.Min, org.OrgName.Max),
+		"/waitlist.html": fmt.Sprintf("Agent name<small>At most %d characters.", record.MaxName),
 	} {
-		showsAll(t, o, page, limit)
+		showsAll(t, o, page, hint)
 		text := between(string(document(t, o, page)), "<form ", "</form>")
 		filled, empty := url.Values{}, url.Values{}
 		for _, m := range control.FindAllStringSubmatch(text, -1) {

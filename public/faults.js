@@ -27,10 +27,11 @@ export function refused(form, { title, detail, errors = [] }, controlOf = (field
   for (const fault of errors) {
     const control = controlOf(fault.field);
     if (control?.checkVisibility()) {
-      mark(control, fault.detail);
+      const isSeat = control.closest(".seat"); // where two fields share a place
+      mark(control, isSeat ? `${label(control)}: ${fault.detail}` : fault.detail);
       const link = Object.assign(element("a", "", label(control)), { href: `#${control.id}` });
       list.append(element("li", "", link, ": ", ...dated(fault.detail)));
-    } else if (!detail?.includes(fault.detail)) {
+    } else if (!detail?.toLowerCase().includes(fault.detail.toLowerCase())) {
       list.append(element("li", "", [fault.field, fault.detail].filter(Boolean).join(": ")));
     }
   }

@@ -20,6 +20,14 @@ function content() {
 
 const keys = {}; // by content: a second click, or a call after a lost answer, makes no second record
 
+// unfilled returns a problem if words of a template still stand in a field.
+function unfilled() {
+  for (const { name, value, defaultValue } of all(form, "textarea")) {
+    const left = (defaultValue.match(/<[^<>]+>/g) ?? []).filter((words) => value.includes(words));
+    if (left.length) return { errors: [{ field: name, detail: `replace ${left.join(", ")}` }] };
+  }
+}
+
 // send returns an answer with its text, or with no text if none came.
 async function send(isDry) {
   const body = content();
@@ -74,6 +82,7 @@ function printed(text, answer, isDry) {
     ["total", charter && `${total} of ${cap}`],
     ...["payload_sha256", "text_sha256", "record_id"].map((name) => [name, answer[name]]),
   ];
+  rows.push(["email_on_file", answer.email_on_file || null]);
   const parts = [
     rowList(rows.filter(([, value]) => value != null)),
     at ? stamp("Recorded", at) : isDry ? stamp("Dry run", "nothing was stored") : stamp("Sent", "not recorded"),
@@ -83,6 +92,7 @@ function printed(text, answer, isDry) {
     const text = `Promise: a hand verification will include this record by ${day}.`;
     parts.push(element("hr", "tear"), element("p", "", ...dated(text)), rowList([["signature", promise.signature]]));
   }
+  if (at) parts.push(element("p", "", "Save the answer now. It cannot be sent again."));
   return [...parts, keeping(text, "answer.json", "Save the answer")];
 }
 
@@ -93,7 +103,8 @@ form.addEventListener("submit", async (event) => {
   paper.classList.remove("new");
   paper.replaceChildren(heading, element("p", "quiet", "Sending…"));
   const isDry = !event.submitter?.matches(".second");
-  const { text, ok, answer } = await send(isDry);
+  const missing = unfilled();
+  const { text, ok, answer } = missing ? { answer: missing } : await send(isDry);
   form.ariaBusy = null;
   clear(form);
   for (const fault of answer.errors ?? []) fault.detail = sentence(fault.detail);
@@ -103,6 +114,6 @@ form.addEventListener("submit", async (event) => {
 form.addEventListener("input", addUp);
 form.noValidate = true;
 for (const [name] of all(form, ".seat").map((seat) => all(seat, "input"))) name.name = "";
-for (const e of [form, ...all(form, "[hidden], :disabled")]) e.hidden = e.disabled = false;
+for (const e of [form, paper, ...all(form, "[hidden], :disabled")]) e.hidden = e.disabled = false;
 for (const e of all(document, ".needs-script")) e.hidden = true;
 addUp();

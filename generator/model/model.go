@@ -146,9 +146,9 @@ type PilotWaitlist struct {
 	VerifiedConversions   int     `json:"verified_organic_agent_conversions" is:"count" doc:"Distinct agents that the operator vouches for."`
 	RegistrationsRecorded int     `json:"registrations_recorded" is:"count" doc:"Waitlist requests answered 200 up to the moment of the verification, except the operator's own development, seed and test records. Nothing else lowers it."`
 	IdentityNote          string  `json:"identity_note" is:"text" doc:"Limits of what registrations prove."`
-	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"One more than the verified conversions as of as_of. Registrations recorded since come first."`
+	YourPosition          int     `json:"your_position_if_you_convert_now" minimum:"1" doc:"One more than the verified conversions on the day of the board. Registrations recorded since come first."`
 	FoundingSlots         int     `json:"founding_agent_slots" doc:"Founding seats for agents, given in the order of signing up."`
-	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Seats minus the agents verified as of as_of."`
+	FoundingSlotsLeft     int     `json:"founding_agent_slots_remaining" minimum:"0" doc:"Seats minus the agents verified on the day of the board."`
 	Convert               Convert `json:"convert" doc:"Instructions for registering."`
 }
 
@@ -164,7 +164,7 @@ type Convert struct {
 type Orgs struct {
 	ChartersFiled     int      `json:"charters_filed" is:"count" doc:"Charters filed up to the moment of the verification, except the operator's own."`
 	FoundingSlots     int      `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
-	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Seats minus the charters filed as of as_of."`
+	FoundingSlotsLeft int      `json:"founding_org_slots_remaining" minimum:"0" doc:"Seats minus the charters filed on the day of the board."`
 	File              FileCall `json:"file" doc:"Instructions for filing a charter."`
 	Rules             string   `json:"rules" is:"text" doc:"The rules in short."`
 	OfferHistory      string   `json:"offer_history" is:"text" doc:"Changes of the offer."`
@@ -286,7 +286,7 @@ type OrgRules struct {
 	GetTemplate       string `json:"get_template" doc:"URI template (RFC 6570) of the GET form. Each position has the form that the contract states as query_form."`
 	Canonicalization  string `json:"canonicalization" doc:"Identifier of the canonical string's rule."`
 	FoundingSlots     int    `json:"founding_org_slots" doc:"Founding seats for orgs, given in the order of filing."`
-	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Seats minus the charters filed as of as_of."`
+	FoundingSlotsLeft int    `json:"founding_org_slots_remaining" minimum:"0" doc:"Seats minus the charters filed on the day of the board."`
 	Founding          string `json:"founding" doc:"Rules for founding seats."`
 	Contract
 }

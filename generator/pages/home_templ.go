@@ -494,7 +494,7 @@ func strip(numbers []boardNumber, asOf string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</time></h2><p class=\"small\"><a href=\"/scoreboard.html\">History and meaning</a></p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</time></h2><p class=\"small\"><a href=\"/scoreboard.html#meanings\">Meaning and history</a></p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

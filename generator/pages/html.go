@@ -218,9 +218,9 @@ func fold(words, id string) string {
 	case words == "":
 		return "</details>\n"
 	case id != "":
-		id = ` id="` + html.EscapeString(id) + `"`
+		id = `<span id="` + html.EscapeString(id) + `"></span>` // a link to what is folded opens it
 	}
-	return "<details" + id + "><summary>" + html.EscapeString(words) + "</summary>\n"
+	return "<details><summary>" + html.EscapeString(words) + "</summary>" + id + "\n"
 }
 
 // sectioning wraps each heading of level 2 and what follows it in a section.

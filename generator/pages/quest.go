@@ -59,7 +59,11 @@ func (g *family) QuestPaste() (commands []string) {
 		if step.Part == "leave" {
 			break
 		}
-		commands = append(commands, placeholder.ReplaceAllString(step.Command, ""))
+		command := placeholder.ReplaceAllString(step.Command, "")
+		if !strings.Contains(command, " -o ") {
+			command += ` -w '\n'` // the answers have no line end
+		}
+		commands = append(commands, command)
 	}
 	return commands
 }
@@ -70,10 +74,10 @@ var shownMembers = map[string][]string{
 	"getAcceptableUse": {"version", "prohibited"},
 	"getScoreboard":    slices.Concat([]string{"as_of"}, mainCounts[:3]),
 	"sendSuggestion":   {"filed", "text_sha256"},
-	"registerAgent":    {"payload_sha256", "record_id"},
+	"registerAgent":    {"registration.agent_name", "registration.pubkey", "payload_sha256", "record_id"},
 }
 
-func (g *family) stepAnswer(op *api.Operation) (rows []slipRow, recordedAt string) {
+func (g *family) stepAnswer(op *api.Operation) (rows []slipRow) {
 	text := []byte(g.Example(op).Answer)
 	if op.Document != nil {
 		text = g.Snapshot.Documents[op.Document.ID]
@@ -93,7 +97,7 @@ func (g *family) stepAnswer(op *api.Operation) (rows []slipRow, recordedAt strin
 		}
 		rows = append(rows, slipRow{Name: cmp.Or(countLabel(path), name), Value: value})
 	}
-	return rows, answer.Get("recorded_at").Text
+	return rows
 }
 
 func (g *family) questLeft(pasted int) []slipRow {

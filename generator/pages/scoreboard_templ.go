@@ -249,7 +249,7 @@ func corrections(boards []site.Scoreboard) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(boards) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p>No published number was wrong so far.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p>No error was found in a published number so far.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
