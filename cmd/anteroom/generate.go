@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -79,9 +78,6 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 			g.public, snapshotOf(g.public), publicFolder)
 	}
 	s, output, err := project.Generate(g.content, s, now)
-	if err == nil {
-		err = keys.RefusePublished(key, &s.Service, filepath.Join(g.content, serviceFile))
-	}
 	if err == nil {
 		err = project.RefuseSeed(output.Documents, key)
 	}

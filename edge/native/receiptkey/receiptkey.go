@@ -52,12 +52,6 @@ func Public(key ed25519.PrivateKey) string {
 	return base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
 }
 
-// IsSecret reports whether text, a public key, is the seed of key: either a secret was published,
-// or its public half is used as a secret.
-func IsSecret(key ed25519.PrivateKey, text string) bool {
-	return key != nil && base64.StdEncoding.EncodeToString(key.Seed()) == text
-}
-
 // New makes a new receipt key.
 func New() ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)

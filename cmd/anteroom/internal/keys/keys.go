@@ -129,9 +129,6 @@ func LoadReceipt(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {
 
 // CheckReceipt refuses a key that is not the current one in the service.yaml at file.
 func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) error {
-	if err := RefusePublished(key, service, file); err != nil {
-		return err
-	}
 	public, published := receiptkey.Public(key), &service.ReceiptKeys
 	if public == published.Current {
 		return nil
@@ -148,23 +145,6 @@ func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) er
 	}
 	return fmt.Errorf("%s publishes another receipt key (sign with its secret, "+
 		"or make and publish a new one with anteroom key rotate)", file)
-}
-
-// RefusePublished refuses content that publishes the seed of a key as a public half. The error
-// hides the seed.
-func RefusePublished(key ed25519.PrivateKey, service *site.Service, file string) error {
-	for i, published := range service.Keys() {
-		if receiptkey.IsSecret(key, published) {
-			at := "receipt_keys.current"
-			if i > 0 {
-				at = fmt.Sprintf("receipt_keys.retired[%d].public_key", i-1)
-			}
-			return fmt.Errorf("the secret receipt key is the value of %s in %s: one of the two is the wrong half "+
-				"(if the secret was published, make a new one with anteroom key rotate and list neither half; "+
-				"otherwise give the file that anteroom key rotate made, not the public half)", at, file)
-		}
-	}
-	return nil
 }
 
 // RotateReceipt writes a new key to out, and lists it in the service.yaml at file as the current

@@ -259,7 +259,7 @@ func RefuseSeed(files []generator.File, key ed25519.PrivateKey) error {
 	for i := range files {
 		if f := &files[i]; !tlog.Published(f.Path) && bytes.Contains(f.Bytes, seed) {
 			return fmt.Errorf("%s contains the secret receipt key (remove it from the content, and make a new one: "+
-				"anteroom key rotate)", f.Path)
+				"anteroom key rotate; if the key file has the public half, name the secret one)", f.Path)
 		}
 	}
 	return nil
