@@ -264,45 +264,31 @@ func equals(want answer) func(*answer) []string {
 			}
 		}
 		if want.body != nil && !bytes.Equal(got.body, want.body) {
-			differences = append(differences, cmp.Or(rewriting(got.body, want.body), unlike(got.body, want.body)))
+			differences = append(differences, unlike(got.body, want.body))
 		}
 		return differences
 	}
 }
 
 // marks are texts that CDNs write into pages.
-var marks = []struct{ text, what string }{
-	{"/cdn-cgi/l/email-protection", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
-	{"data-cfemail", "has obfuscated e-mail addresses (switch e-mail obfuscation off at the CDN)"},
-	{
-		"/cdn-cgi/challenge-platform/",
-		"has a script that challenges browsers (switch bot detections by JavaScript off at the CDN)",
-	},
-	{"static.cloudflareinsights.com", "has a script that measures visitors (switch web analytics off at the CDN)"},
-	{"rocket-loader", "has its scripts deferred (switch Rocket Loader off at the CDN)"},
-}
-
-func rewriting(got, want []byte) string {
-	for _, m := range marks {
-		if bytes.Contains(got, []byte(m.text)) && !bytes.Contains(want, []byte(m.text)) {
-			return m.what
-		}
-	}
-	return ""
+var marks = []string{
+	"/cdn-cgi/l/email-protection", "data-cfemail", "/cdn-cgi/challenge-platform/", "static.cloudflareinsights.com",
+	"rocket-loader",
 }
 
 func unlike(got, want []byte) string {
-	switch {
-	case len(got) < len(want) && bytes.HasPrefix(want, got):
-		return fmt.Sprintf("is cut off after %d of %d bytes", len(got), len(want))
-	case len(got) != len(want):
-		return fmt.Sprintf("has %d bytes, want %d", len(got), len(want))
-	}
 	at := 0
-	for at < len(got) && got[at] == want[at] {
+	for at < min(len(got), len(want)) && got[at] == want[at] {
 		at++
 	}
-	return fmt.Sprintf("differs from byte %d of %d on", at+1, len(got))
+	text := fmt.Sprintf("has %d bytes, want %d, and differs from byte %d on", len(got), len(want), at+1)
+	for _, mark := range marks {
+		if bytes.Contains(got, []byte(mark)) && !bytes.Contains(want, []byte(mark)) {
+			return text + fmt.Sprintf(": the CDN has written %s into it (switch off its e-mail obfuscation, bot "+
+				"detection, web analytics and Rocket Loader)", mark)
+		}
+	}
+	return text
 }
 
 // perform sends a request, and repeats it while a document or an endpoint differs and time is left.
