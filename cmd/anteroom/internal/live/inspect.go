@@ -256,9 +256,7 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 		return p, nil
 	}
 	why, hint := errForeign, "check the address"
-	switch to := document.header.Get("Location"); {
-	case document.redirects() && (to == a.String()+health.Manifest || to == health.Manifest):
-		hint = "it redirects to itself: check for a CDN before the service that speaks plain HTTP to it"
+	switch {
 	case document.redirects():
 		hint = "name the address that it redirects to"
 	case document.failing() || answer.failing():

@@ -197,24 +197,16 @@ func (i *inspection) plainHTTP() []request {
 		return nil
 	}
 	plain := func(r *http.Request) { r.URL.Scheme, r.URL.Host = "http", host }
-	return []request{
-		{check: PlainHTTP, target: presencePath, edit: plain, optional: true, judge: func(got *answer) []string {
+	return []request{{
+		check: PlainHTTP, target: presencePath, edit: plain, optional: true,
+		judge: func(got *answer) []string {
 			if got.redirects() && strings.HasPrefix(got.header.Get("Location"), "https://") {
 				return nil
 			}
 			return some(fmt.Sprintf("responds with %d over plain http, want a redirect to https (switch that on at "+
 				"the CDN or the proxy)", got.status))
-		}},
-		{
-			check: PlainHTTP, method: "POST", target: dryRunPath, body: dryRunBody, edit: plain, optional: true,
-			judge: func(got *answer) []string {
-				if got.status < 300 {
-					return some("accepts a write over plain http")
-				}
-				return nil
-			},
 		},
-	}
+	}}
 }
 
 func (i *inspection) apex() []request {
