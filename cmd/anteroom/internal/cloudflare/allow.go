@@ -1,12 +1,10 @@
 package cloudflare
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"anteroom/cmd/anteroom/internal/continuity"
 	"anteroom/edge/sha256"
@@ -28,14 +26,9 @@ func ReadAllowances(names, reasons []string) ([]Allowance, error) {
 		if err := oneOf("allow", name, Allowances); err != nil {
 			return nil, err
 		}
-		switch {
-		case slices.Contains(names[:i], name):
-			return nil, fmt.Errorf("--allow %s is given twice", name)
-		case reason == "" || total > longestReasons:
-			return nil, fmt.Errorf("the --reason of --allow %s is empty, or the reasons have more than %d bytes", name,
-				longestReasons)
-		case !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl):
-			return nil, errors.New("a --reason has control characters, or is not UTF-8 (write it in one line)")
+		if reason == "" || total > longestReasons || strings.ContainsFunc(reason, unicode.IsControl) {
+			return nil, fmt.Errorf("the --reason of --allow %s is empty or more than one line, or the reasons have more "+
+				"than %d bytes", name, longestReasons)
 		}
 		list = append(list, Allowance{Name: name, Reason: reason})
 	}

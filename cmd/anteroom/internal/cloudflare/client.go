@@ -164,19 +164,13 @@ func (c *client) explain(what, permission string, response *http.Response, err e
 	next := ""
 	switch {
 	case errors.Is(f.err, context.Canceled):
-	case f.has(10034):
-		next = " (verify the e-mail address of the account in Cloudflare's dashboard)"
-	case f.has(10089):
-		next = " (enable Analytics Engine for the account in Cloudflare's dashboard)"
 	case f.status == http.StatusForbidden, f.status == http.StatusUnauthorized,
 		f.has(10000, 10001, 9106, 9109, 6003, 6111, 7403):
-		next = fmt.Sprintf(" (give the token in %s the permission %s, or name another account in %s)", TokenVariable,
-			permission, accountVariable)
-	case f.status == http.StatusTooManyRequests:
-		next = " (wait five minutes, and try again)"
+		next = fmt.Sprintf(" (give the token in %s the permission %s, name another account in %s, or do in Cloudflare's "+
+			"dashboard what it asks for)", TokenVariable, permission, accountVariable)
 	case f.status == 0:
 		next = " (check the network between this machine and " + c.base.Host + ")"
-	case f.status < 400, f.status >= 500:
+	case f.status < 400, f.status == http.StatusTooManyRequests, f.status >= 500:
 		next = " (try again in some minutes; www.cloudflarestatus.com lists incidents)"
 	}
 	return fmt.Errorf("%s: %w%s", what, f, next)
@@ -234,10 +228,10 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 	}
 	var answer struct {
 		Data []struct {
-			Day, Client, Kind *string
+			Day, Client, Kind string
 			N                 json.Number // a string or a number
 		} `json:"data"`
-		Rows *int `json:"rows"`
+		Rows int `json:"rows"`
 	}
 	const columns = "SELECT formatDateTime(timestamp, '%Y-%m-%d') AS day, blob1 AS client, blob2 AS kind, " +
 		"SUM(_sample_interval) AS n"
@@ -245,16 +239,16 @@ func (s *Store) Observed(ctx context.Context, since, through string) ([]records.
 	if err := s.client.analyze(ctx, query, &answer); err != nil {
 		return nil, err
 	}
-	if answer.Rows == nil || *answer.Rows != len(answer.Data) {
+	if answer.Rows != len(answer.Data) {
 		return nil, errors.New("read observations: the response has no rows (ask for fewer days)")
 	}
 	all := make([]records.Observation, len(answer.Data))
 	for i, row := range answer.Data {
 		n, err := row.N.Int64()
-		if row.Day == nil || row.Client == nil || row.Kind == nil || err != nil {
-			return nil, fmt.Errorf("read observations: row %d: want three strings and a number", i+1)
+		if row.Day == "" || err != nil {
+			return nil, fmt.Errorf("read observations: row %d: want a day and a number", i+1)
 		}
-		all[i] = records.Observation{Day: *row.Day, Client: *row.Client, Kind: *row.Kind, N: n}
+		all[i] = records.Observation{Day: row.Day, Client: row.Client, Kind: row.Kind, N: n}
 	}
 	return all, nil
 }

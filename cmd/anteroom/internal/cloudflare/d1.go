@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"anteroom/edge/store/migrations"
 	"anteroom/edge/turn"
@@ -200,15 +199,9 @@ func inline(sql string, args []any) (string, []string, error) {
 	for i, arg := range args {
 		switch arg := arg.(type) {
 		case string:
-			if !utf8.ValidString(arg) {
-				return "", nil, fmt.Errorf("argument %d is not UTF-8", i+1)
-			}
 			b.WriteByte('?')
 			texts = append(texts, arg)
 		case int64:
-			if arg > maxInteger || arg < -maxInteger {
-				return "", nil, fmt.Errorf("argument %d is too large for D1", i+1)
-			}
 			b.WriteString(strconv.FormatInt(arg, 10))
 		case nil:
 			b.WriteString("NULL")
@@ -231,14 +224,14 @@ func rowsOf(r *d1.DatabaseRawResponseResults) ([][]any, error) {
 		for k, value := range row {
 			switch value := value.(type) {
 			case nil, string:
+				continue
 			case float64:
-				if value != math.Trunc(value) || math.Abs(value) > maxInteger {
-					return nil, fmt.Errorf("row %d, column %q: not an exact integer", i+1, r.Columns[k])
+				if value == math.Trunc(value) && math.Abs(value) <= maxInteger {
+					row[k] = int64(value)
+					continue
 				}
-				row[k] = int64(value)
-			default:
-				return nil, fmt.Errorf("row %d, column %q: want a string, an integer or null", i+1, r.Columns[k])
 			}
+			return nil, fmt.Errorf("row %d, column %q: want a string, an exact integer or null", i+1, r.Columns[k])
 		}
 	}
 	return r.Rows, nil
