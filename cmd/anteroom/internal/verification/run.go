@@ -17,7 +17,6 @@ import (
 	"anteroom/cmd/anteroom/internal/project"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/store/records"
-	"anteroom/edge/turn"
 	"anteroom/generator/site"
 
 	"golang.org/x/mod/sumdb/note"
@@ -72,7 +71,7 @@ func (o *Options) Template(ctx context.Context, t *cli.Terminal, r records.Reade
 }
 
 func (o *Options) survey(ctx context.Context, r records.Reader, s *site.Site, through, now time.Time) (*survey, error) {
-	if err := checkDeployed(ctx, r, s, now); err != nil {
+	if err := checkDeployed(r, s); err != nil {
 		return nil, err
 	}
 	v, err := newSurvey(ctx, r, s, os.DirFS(o.Content), scope{through, o.NewStore}, now)
@@ -213,29 +212,14 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 	return a, through, err
 }
 
-const clockAhead = time.Minute // the most that this machine's clock may be ahead of the store's
-
-// checkDeployed refuses the deployed store of another service, and a clock that is ahead of the
-// store's: the verification would already cover the time of the next record.
-func checkDeployed(ctx context.Context, r records.Reader, s *site.Site, now time.Time) error {
+// checkDeployed refuses the deployed store of another service.
+func checkDeployed(r records.Reader, s *site.Site) error {
 	deployed, is := r.(interface{ Host() string })
-	if !is {
+	if !is || deployed.Host() == "" || deployed.Host() == s.Service.CanonicalHost {
 		return nil
 	}
-	if host := deployed.Host(); host != "" && host != s.Service.CanonicalHost {
-		return fmt.Errorf("verify: %s belongs to %s, content is for %s (choose another environment with --remote)",
-			r.Name(), host, s.Service.CanonicalHost)
-	}
-	rows, err := r.Read(ctx, turn.SQL("SELECT unixepoch()"))
-	if err != nil {
-		return fmt.Errorf("read the clock of %s: %w", r.Name(), err)
-	}
-	second, _ := rows[0][0][0].(int64)
-	if ahead := now.Sub(time.Unix(second, 0)); ahead > clockAhead {
-		return fmt.Errorf("verify: this machine's clock is %s ahead of the clock of %s (set it)",
-			ahead.Round(time.Second), r.Name())
-	}
-	return nil
+	return fmt.Errorf("verify: %s belongs to %s, content is for %s (choose another environment with --remote)",
+		r.Name(), deployed.Host(), s.Service.CanonicalHost)
 }
 
 func (o *Options) decide(
