@@ -40,9 +40,6 @@ func generateCommand(t *cli.Terminal) *cobra.Command {
 			}
 			r, err := g.run(t, nil, now)
 			if err != nil {
-				if date := (project.DateError{}); errors.As(err, &date) && os.Getenv(epochVariable) != "" {
-					t.Warnf("the time is %s, from %s (unset it to use the clock)", now.UTC().Format(time.RFC3339), epochVariable)
-				}
 				return err
 			}
 			r.Verbose = g.verbose
@@ -93,8 +90,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 const gcPercent = 800
 
 // epochVariable sets the time of a build (reproducible-builds.org/specs/source-date-epoch). Build
-// tools often export it as 1980, so it changes no document: generate checks dates against it, and
-// man prints it.
+// tools often export it as 1980, so it changes no document: generate checks dates against it.
 const epochVariable = "SOURCE_DATE_EPOCH"
 
 func sourceDate(now time.Time) (time.Time, error) {

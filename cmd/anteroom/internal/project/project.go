@@ -43,15 +43,10 @@ func Load(folder string, now time.Time) (*site.Site, error) {
 		return nil, InFolder(folder, err)
 	}
 	if err := s.CheckDay(now.UTC().Format(time.DateOnly)); err != nil {
-		return nil, DateError{InFolder(folder, err)}
+		return nil, InFolder(folder, err)
 	}
 	return s, nil
 }
-
-// DateError is a date of the content that contradicts the command's clock.
-type DateError struct{ error }
-
-func (e DateError) Unwrap() error { return e.error }
 
 // Generate generates the documents of a site, which it loads if s is nil.
 func Generate(folder string, s *site.Site, now time.Time) (_ *site.Site, _ *generator.Output, err error) {
@@ -120,7 +115,7 @@ func Publish(t *cli.Terminal, public, snapshotFile string, s *site.Site, made *g
 	warnings := []string{}
 	expired, notice := Expiry(expires, now)
 	if expired {
-		return nil, DateError{errors.New(notice)}
+		return nil, errors.New(notice)
 	} else if notice != "" {
 		warnings = append(warnings, notice)
 	}
