@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"anteroom/cmd/anteroom/internal/live"
 	"anteroom/edge/assets"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/turn"
 	"anteroom/generator/tlog"
 
 	"github.com/spf13/cobra"
@@ -177,7 +177,7 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 	}
 	s.Host, r.Log = o.host, s.String()+below
 	what.Read = func(path string) ([]byte, error) { return s.File(ctx, below+path) }
-	local := isLocal(s.Base.Hostname())
+	local := turn.IsLoopback(s.Base.Hostname())
 	if len(what.Promised) == 0 || below != "" || s.Base.Scheme != "https" && !local {
 		return nil // no promise to check, or a copy
 	}
@@ -199,10 +199,6 @@ func (o *logCheck) source(ctx context.Context, what *tlog.Checking, r *logReport
 		what.ServiceKey = named.ReceiptKey
 	}
 	return nil
-}
-
-func isLocal(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 func (o *logCheck) trusted(seen *seenLog) (key, from string, err error) {
