@@ -200,18 +200,12 @@ func AddHelp(root *cobra.Command) {
 	help, _, _ := root.Find([]string{"help"})
 	help.Use, help.Short = "help [COMMAND]", "Print the help of a command"
 	help.Long = "Help prints the --help of a command."
-	help.Args = cobra.ArbitraryArgs
-	help.RunE = func(_ *cobra.Command, args []string) error {
+	help.Args = func(_ *cobra.Command, args []string) error {
 		asked, rest, err := root.Find(args)
 		if err == nil {
 			err = KnownCommand(asked, rest)
 		}
-		if err != nil {
-			return err
-		}
-		asked.InitDefaultHelpFlag()
-		asked.InitDefaultVersionFlag()
-		return asked.Help()
+		return err
 	}
 }
 
