@@ -225,7 +225,7 @@ func TestDoctorFinds(t *testing.T) {
 			`fault content: public does not fit build/snapshot.txt: stale: public/llms.txt \(run anteroom generate`,
 			`warning key: .* publishes no current receipt key \(anteroom key rotate lists this one there; `,
 			`warning backups: no backup in mail \(run anteroom backup\)`,
-			`fault replica: ask Litestream at litestream.sock: .* \(is it running\?`,
+			`fault replica: ask Litestream at litestream.sock: .* \(look at its log, and restart it; `,
 			`fault store: store belongs to www.other.example, content is for www.anteroom.example`,
 			`fault mail: mail server 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused \(see Mail`,
 		}},

@@ -27,10 +27,9 @@ func NewestBackup(folder string) (name string, at time.Time) {
 // socket (Litestream 0.5, GET /list).
 func Replicated(ctx context.Context, socket, database string) (at time.Time, err error) {
 	list, err := askLitestream(ctx, socket)
-	if os.IsTimeout(err) {
-		return at, fmt.Errorf("litestream at %s does not answer (look at its log, and restart it)", socket)
-	} else if err != nil {
-		return at, fmt.Errorf("ask Litestream at %s: %w (is it running? --replica names its control socket)", socket, err)
+	if err != nil {
+		return at, fmt.Errorf("ask Litestream at %s: %w (look at its log, and restart it; --replica names its control socket)",
+			socket, err)
 	}
 	ours, err := os.Stat(database)
 	if err != nil {

@@ -33,8 +33,8 @@ func TestReplicated(t *testing.T) {
 		{`{"databases":[{"path":"` + database + `","status":"stopped"}]}`, "litestream has not replicated " + database + " yet (look at its log)"},
 		{`{"databases":[]}`, "litestream does not replicate " + database + " (name it in litestream.yml)"},
 		{`<html>`, "invalid character"},
-		{"hang", " does not answer (look at its log, and restart it)"},
-		{"", "no such file or directory (is it running? --replica names its control socket)"},
+		{"hang", " exceeded while awaiting headers) (look at its log, and restart it; "},
+		{"", "no such file or directory (look at its log, and restart it; --replica names its control socket)"},
 	} {
 		socket := filepath.Join(dir, fmt.Sprint(i))
 		if c.body != "" {
