@@ -98,7 +98,8 @@ const (
 
 const (
 	hintBoard = "bring back scoreboard/%[1]s.yaml and verifications/%[1]s.yaml of the content from version control; " +
-		"anteroom publish makes a new board"
+		"anteroom publish makes a new board; if they exist, the document is damaged: " +
+		"git restore --source HEAD -- public/scoreboard"
 	hintKey = "list it under receipt_keys.retired of service.yaml, as anteroom key rotate does; if it leaked, " +
 		"with a line revoked: REASON"
 	hintRevoked = "under receipt_keys.retired of service.yaml, give it the line revoked: REASON again"
@@ -296,15 +297,8 @@ func FromFolder(public, snapshotFile string) (Facts, error) {
 			if err != nil {
 				return Facts{}, fmt.Errorf("look for published files: %w", err)
 			}
-			switch {
-			case json.Valid(text) || path.Ext(name) != ".json":
-			case "/"+name == manifestPath:
+			if "/"+name == manifestPath && !json.Valid(text) { // damaged by a merge
 				continue
-			default:
-				file := filepath.Join(public, name)
-				return Facts{}, fmt.Errorf("read %s: not JSON: a merge or an edit has damaged it "+
-					"(run git restore --source HEAD -- %s; if HEAD has the damage, remove the file and run anteroom generate)",
-					file, file)
 			}
 			files = append(files, assets.File{Path: "/" + name, Bytes: text})
 		}
