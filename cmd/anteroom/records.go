@@ -150,13 +150,18 @@ func recordsListCommand(work *storeWork) *cobra.Command {
 }
 
 func (l *listing) check(args []string) (err error) {
-	if i := slices.IndexFunc(otherLists, func(o records.List) bool { return o.Name == args[0] }); i >= 0 {
-		if l.list = otherLists[i]; len(args) > 1 {
-			err = fmt.Errorf("%s is listed as a whole", args[0])
-		}
-	} else if l.list, err = records.Named(args[0]); err != nil {
-		err = fmt.Errorf("list: got %q, want one of %s, %s, %s", args[0], strings.Join(records.ListNames(), ", "),
-			otherLists[0].Name, otherLists[1].Name)
+	lists := slices.Concat(records.Lists, otherLists)
+	var names []string
+	for _, list := range lists {
+		names = append(names, list.Name)
+	}
+	switch i := slices.Index(names, args[0]); {
+	case i < 0:
+		err = fmt.Errorf("list: got %q, want one of %s", args[0], strings.Join(names, ", "))
+	case i >= len(records.Lists) && len(args) > 1:
+		err = fmt.Errorf("%s is listed as a whole", args[0])
+	default:
+		l.list = lists[i]
 	}
 	if l.t.JSON {
 		l.format = jsonl

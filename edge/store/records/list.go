@@ -88,23 +88,6 @@ func Rows(ctx context.Context, r Reader, list List, days Days, addresses bool) i
 	}
 }
 
-// ListNames returns the names of the lists.
-func ListNames() (names []string) {
-	for _, list := range Lists {
-		names = append(names, list.Name)
-	}
-	return names
-}
-
-// Named returns the list with a name.
-func Named(name string) (List, error) {
-	names := ListNames()
-	if i := slices.Index(names, name); i >= 0 {
-		return Lists[i], nil
-	}
-	return List{}, fmt.Errorf("list: got %q, want one of %s", name, strings.Join(names, ", "))
-}
-
 // Names returns the names of the columns.
 func (l *List) Names() []string {
 	names := make([]string, len(l.Columns))
