@@ -211,7 +211,7 @@ func TestDoctorFinds(t *testing.T) {
 			`warning content: public is stale: \d+ documents not .*\(run anteroom generate`,
 			`warning content: .*2026-12-01.*\(check its contacts`,
 			`warning content: not generated: public/own.html; .* \(put your own files into content/static`,
-			`fault key: .* publishes another receipt key \(sign with its secret`,
+			`fault key: .* does not publish this receipt key as receipt_keys.current \(sign with`,
 			`warning backups: the newest is b.db, 8 days old \(run anteroom backup`,
 			`fault replica: the replica is 2m\ds old \(check the log of Litestream\)`,
 			`warning records: undelivered: .*2 .*the newest error: "550 5.1.1" \(once mail works, anteroom records retry`,
@@ -223,7 +223,7 @@ func TestDoctorFinds(t *testing.T) {
 			write("data/receipt.key", seed)
 		}, "--replica litestream.sock --backups mail --smtp smtp://u:secret@127.0.0.1:1 --outbox o", []string{
 			`fault content: public does not fit build/snapshot.txt: stale: public/llms.txt \(run anteroom generate`,
-			`warning key: .* publishes no current receipt key \(anteroom key rotate lists this one there; `,
+			`warning key: .* does not publish this receipt key as receipt_keys.current \(sign with`,
 			`warning backups: no backup in mail \(run anteroom backup\)`,
 			`fault replica: ask Litestream at litestream.sock: .* \(look at its log, and restart it; `,
 			`fault store: store belongs to www.other.example, content is for www.anteroom.example`,

@@ -129,22 +129,11 @@ func LoadReceipt(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {
 
 // CheckReceipt refuses a key that is not the current one in the service.yaml at file.
 func CheckReceipt(key ed25519.PrivateKey, service *site.Service, file string) error {
-	public, published := receiptkey.Public(key), &service.ReceiptKeys
-	if public == published.Current {
+	if receiptkey.Public(key) == service.ReceiptKeys.Current {
 		return nil
 	}
-	for _, retired := range published.Retired {
-		if retired.PublicKey == public {
-			return fmt.Errorf("%s retired this receipt key on %s (sign with the secret of "+
-				"receipt_keys.current)", file, retired.RetiredOn)
-		}
-	}
-	if published.Current == "" {
-		return fmt.Errorf("%s publishes no current receipt key (anteroom key rotate lists this one there; "+
-			"then run anteroom generate)", file)
-	}
-	return fmt.Errorf("%s publishes another receipt key (sign with its secret, "+
-		"or make and publish a new one with anteroom key rotate)", file)
+	return fmt.Errorf("%s does not publish this receipt key as receipt_keys.current (sign with the secret of that one; "+
+		"anteroom key rotate publishes a new one, or this one if it is in no list)", file)
 }
 
 // RotateReceipt writes a new key to out, and lists it in the service.yaml at file as the current
