@@ -306,8 +306,8 @@ func TestFindWrangler(t *testing.T) {
 		{"wrangler npx", "4.99.9", "npx"},
 		{"wrangler npx", "nothing", "npx"},
 		{"npx", "", "npx"},
-		{"wrangler", "4.99.9", "find wrangler 4.164.0: the wrangler in PATH has the version 4.99.9; npx to fetch it: not found (install Node.js 22 or later, then run npm install --global wrangler@4.164.0)"},
-		{"", "", "no wrangler in PATH; npx to fetch it: not found"},
+		{"wrangler", "4.99.9", "find wrangler 4.164.0: wrangler: version 4.99.9; npx: wrangler --version: exec: \"npx\": executable file not found in $PATH (install Node.js 22 or later, then run npm install --global wrangler@4.164.0)"},
+		{"", "", "find wrangler 4.164.0: wrangler: wrangler --version: exec: "},
 	} {
 		folder := stub(t, strings.Fields(c.tools)...)
 		t.Setenv("PATH", filepath.Join(folder, "bin"))

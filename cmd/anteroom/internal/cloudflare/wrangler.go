@@ -2,7 +2,6 @@ package cloudflare
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,28 +35,21 @@ var versionNumber = regexp.MustCompile(`\b\d+\.\d+\.\d+\b`)
 // the pinned one or a later one of the same major, and otherwise the pinned one, run by npx.
 func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 	w := &Wrangler{config: config}
-	found := "no wrangler in PATH"
-	if path, err := exec.LookPath("wrangler"); err == nil {
-		w.command = []string{path}
+	var tried []string
+	for _, command := range [][]string{{"wrangler"}, {"npx", "--yes", "wrangler@" + WranglerVersion}} {
+		w.command = command
 		said, err := w.Run(ctx, "--version")
-		if err == nil && recent(said) {
+		if err == nil && (recent(said) || command[0] == "npx") {
 			return w, nil
 		}
-		found = "the wrangler in PATH has the version " + cmp.Or(versionNumber.FindString(said), "unknown")
+		words := "version " + versionNumber.FindString(said)
 		if err != nil {
-			found = "the wrangler in PATH does not run: " + firstWords(err)
+			words = firstWords(err)
 		}
+		tried = append(tried, command[0]+": "+words)
 	}
-	const install = "install Node.js 22 or later, then run npm install --global wrangler@" + WranglerVersion
-	path, err := exec.LookPath("npx")
-	if err != nil {
-		return nil, fmt.Errorf("find wrangler %s: %s; npx to fetch it: not found (%s)", WranglerVersion, found, install)
-	}
-	w.command = []string{path, "--yes", "wrangler@" + WranglerVersion}
-	if _, err := w.Run(ctx, "--version"); err != nil {
-		return nil, fmt.Errorf("find wrangler %s: %s; npx: %s (%s)", WranglerVersion, found, firstWords(err), install)
-	}
-	return w, nil
+	return nil, fmt.Errorf("find wrangler %s: %s (install Node.js 22 or later, then run npm install --global wrangler@%[1]s)",
+		WranglerVersion, strings.Join(tried, "; "))
 }
 
 func firstWords(err error) string {
