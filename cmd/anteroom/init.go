@@ -35,7 +35,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 					return fmt.Errorf("init %s: %w (nothing was written; flags replace the questions)", args[0], err)
 				}
 			}
-			if err := project.InFolder(filepath.Join(args[0], "content"), project.Scaffold(dir, s, t.Now())); err != nil {
+			if err := project.Scaffold(dir, s, t.Now()); err != nil {
 				return fmt.Errorf("init %s: %w", args[0], err)
 			}
 			t.Printf("%s: %s, a new service (its README.md has the next steps). Run next:", args[0], s.Name)

@@ -20,7 +20,6 @@ import (
 
 	"anteroom/content"
 	"anteroom/edge/quote"
-	"anteroom/generator"
 	"anteroom/generator/site"
 
 	"go.yaml.in/yaml/v4"
@@ -52,8 +51,7 @@ func Vacant(dir string) (string, error) {
 	return filepath.EvalSymlinks(absolute)
 }
 
-// Scaffold creates the files of a service in the vacant folder dir, or leaves it unchanged. If
-// Generate refuses their content, the error wraps site.Errors.
+// Scaffold creates the files of a service in the vacant folder dir, or leaves it unchanged.
 func Scaffold(dir string, s *Service, now time.Time) error {
 	files, err := s.files(now)
 	if err != nil {
@@ -77,13 +75,6 @@ func writeFolder(dir string, files map[string][]byte) error {
 		if err := os.WriteFile(file, text, 0o666); err != nil {
 			return err
 		}
-	}
-	begun, err := site.Load(os.DirFS(filepath.Join(next, "content")))
-	if err == nil {
-		_, err = generator.Generate(begun)
-	}
-	if err != nil {
-		return err
 	}
 	if info, err := os.Stat(dir); err == nil {
 		// If dir is a link, the link is replaced.
