@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"anteroom/edge/assets"
 
@@ -47,13 +46,9 @@ func variable(name string) string {
 
 func Listen(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
-	if taken := (*net.OpError)(nil); errors.Is(err, syscall.EADDRINUSE) && errors.As(err, &taken) {
-		next := *taken.Addr.(*net.TCPAddr)
-		next.Port++
-		err = fmt.Errorf("--%s: %w (another program listens there: stop it, or take another address: %s=%s)",
-			flag, err, variable(flag), &next)
-	} else if err != nil {
-		err = fmt.Errorf("--%s: %w (take another HOST:PORT, such as 127.0.0.1:8080)", flag, err)
+	if err != nil {
+		err = fmt.Errorf("--%s: %w (if another program listens there, stop it; or take another HOST:PORT, such as "+
+			"127.0.0.1:8081)", flag, err)
 	}
 	return listener, err
 }
