@@ -237,11 +237,8 @@ func (a *asker) identify(ctx context.Context) (p published, err error) {
 	if err != nil {
 		return p, err
 	}
-	switch {
-	case wrong == "" && p.manifest.Content == "":
+	if wrong == "" && p.manifest.Content == "" {
 		wrong = "names no " + health.Version
-	case len(p.manifest.Documents) > maxDocuments:
-		wrong, p.manifest = fmt.Sprintf("lists more than %d documents", maxDocuments), continuity.Manifest{}
 	}
 	p.manifestWrong = wrong
 	answer, wrong, err := read(health.Live, &p.live)

@@ -53,10 +53,9 @@ func New(address string) (*Service, error) {
 	base, err := url.Parse(address)
 	switch {
 	case err != nil:
-	case base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "":
-		err = fmt.Errorf("%q is not of the form https://www.anteroom.example", address)
-	case base.Path != "" && base.Path != "/" || base.RawQuery != "" || base.Fragment != "" || base.User != nil:
-		err = fmt.Errorf("%q has more than a scheme, a host and a port", base.Redacted())
+	case base.Scheme != "http" && base.Scheme != "https", base.Hostname() == "", base.Path != "" && base.Path != "/",
+		base.RawQuery != "", base.Fragment != "", base.User != nil:
+		err = fmt.Errorf("%q is not of the form https://www.anteroom.example", base.Redacted())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the address of the service: %w", err)
@@ -86,9 +85,8 @@ func (s *Service) name() string {
 const atOnce = 8 // requests
 
 const (
-	maxBody      = 25 << 20 // bytes of a response, the most that a CDN takes for a document
-	maxDocuments = 10_000   // of a manifest
-	tries        = 3        // of a request that fails temporarily
+	maxBody = 25 << 20 // bytes of a response, the most that a CDN takes for a document
+	tries   = 3        // of a request that fails temporarily
 
 	Timeout = 15 * time.Second // default for one response
 
