@@ -42,10 +42,7 @@ func deployCommand(t *cli.Terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "deploy",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if d.Allowances, err = cloudflare.ReadAllowances(allow, reasons); err == nil {
-				err = cloudflare.CheckPlace(d.Location, d.Jurisdiction)
-			}
-			if err != nil {
+			if d.Allowances, err = cloudflare.ReadAllowances(allow, reasons); err != nil {
 				return cli.Usage(err)
 			}
 			if err = d.prepare(cmd.Context(), t); err != nil {

@@ -23,8 +23,8 @@ func ReadAllowances(names, reasons []string) ([]Allowance, error) {
 	for i, name := range names {
 		reason := strings.TrimSpace(reasons[i])
 		total += len(reason)
-		if err := oneOf("allow", name, Allowances); err != nil {
-			return nil, err
+		if !slices.Contains(Allowances, name) {
+			return nil, fmt.Errorf("--allow: got %q, want one of %s", name, strings.Join(Allowances, ", "))
 		}
 		if reason == "" || total > longestReasons || strings.ContainsFunc(reason, unicode.IsControl) {
 			return nil, fmt.Errorf("the --reason of --allow %s is empty or more than one line, or the reasons have more "+
@@ -56,22 +56,6 @@ var (
 	LocationNames     = []string{"wnam", "enam", "weur", "eeur", "apac", "oc"}
 	JurisdictionNames = []string{"eu", "us", "fedramp"}
 )
-
-func CheckPlace(location, jurisdiction string) error {
-	if location != "" {
-		return oneOf("location", location, LocationNames)
-	} else if jurisdiction != "" {
-		return oneOf("jurisdiction", jurisdiction, JurisdictionNames)
-	}
-	return nil
-}
-
-func oneOf(flag, value string, known []string) error {
-	if slices.Contains(known, value) {
-		return nil
-	}
-	return fmt.Errorf("--%s: got %q, want one of %s", flag, value, strings.Join(known, ", "))
-}
 
 func (d *Deployment) note() (string, error) {
 	all, err := migrations.Missing(nil)
