@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -380,7 +381,9 @@ func (p *publication) goLive(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%s shows content %s, want %s (write reload = \"COMMAND\" into %s, or reload "+
 			"the server yourself)", p.service, cmp.Or(version, "none"), wanted, cli.SettingsFile)
 	}
-	if err := shell(ctx, p.reload, p.t.Err, p.t.Err); ctx.Err() != nil {
+	command := exec.CommandContext(ctx, "sh", "-c", p.reload)
+	command.Stdout, command.Stderr, command.WaitDelay = p.t.Err, p.t.Err, time.Second
+	if err := command.Run(); ctx.Err() != nil {
 		return "", ctx.Err()
 	} else if err != nil {
 		return "", fmt.Errorf("run %s: %w (--reload names the command, or reload in %s)", p.reload, err, cli.SettingsFile)

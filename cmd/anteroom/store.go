@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/cmd/anteroom/internal/cloudflare"
@@ -129,16 +125,6 @@ func (s *storeFlags) reader(ctx context.Context) (records.Reader, error) {
 		return s.deployed(ctx)
 	}
 	return sqlite.OpenReadOnly(filepath.Join(s.data, sqlite.FileName))
-}
-
-func shell(ctx context.Context, line string, out, words io.Writer) error {
-	command := exec.CommandContext(ctx, "sh", "-c", line)
-	command.Cancel = func() error {
-		command.WaitDelay = time.Second // the shell waits for its own commands
-		return command.Process.Signal(os.Interrupt)
-	}
-	command.Stdout, command.Stderr = out, words
-	return command.Run()
 }
 
 func (s *storeFlags) store(ctx context.Context, log *slog.Logger) (records.Store, error) {
