@@ -231,10 +231,7 @@ func (e edit) apply(text []byte) ([]byte, error) {
 }
 
 func quoted(text string) string {
-	line, err := yaml.Dump(text, yaml.WithLineWidth(-1), yaml.WithQuotePreference(yaml.QuoteDouble))
-	if err != nil {
-		return fmt.Sprintf("%q", text)
-	}
+	line, _ := yaml.Dump(text, yaml.WithLineWidth(-1), yaml.WithQuotePreference(yaml.QuoteDouble)) // any text is YAML
 	return strings.TrimSuffix(string(line), "\n")
 }
 
@@ -324,11 +321,9 @@ func oneLine(most int) func(string) string {
 		switch {
 		case strings.TrimSpace(text) == "":
 			return "want a string"
-		case !utf8.ValidString(text) || strings.ContainsFunc(text,
-			func(r rune) bool { return r == '\t' || quote.Invisible(r) }):
-			return "want one line without control and invisible characters"
-		case strings.TrimSpace(text) != text:
-			return "want no space around it"
+		case !utf8.ValidString(text), strings.TrimSpace(text) != text,
+			strings.ContainsFunc(text, func(r rune) bool { return r == '\t' || quote.Invisible(r) }):
+			return "want one line without control and invisible characters, and no space around it"
 		case utf8.RuneCountInString(text) > most:
 			return fmt.Sprintf("want %d characters at most", most)
 		case strings.Contains(text, "[["):
