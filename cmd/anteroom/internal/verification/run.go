@@ -66,8 +66,10 @@ func (o *Options) Template(ctx context.Context, t *cli.Terminal, r records.Reade
 }
 
 func (o *Options) survey(ctx context.Context, r records.Reader, s *site.Site, through, now time.Time) (*survey, error) {
-	if err := checkDeployed(r, s); err != nil {
-		return nil, err
+	deployed, is := r.(interface{ Host() string })
+	if is && deployed.Host() != "" && deployed.Host() != s.Service.CanonicalHost {
+		return nil, fmt.Errorf("verify: %s belongs to %s, content is for %s (choose another environment with --remote)",
+			r.Name(), deployed.Host(), s.Service.CanonicalHost)
 	}
 	v, err := newSurvey(ctx, r, s, os.DirFS(o.Content), scope{through, o.NewStore}, now)
 	if err != nil {
@@ -205,16 +207,6 @@ func (o *Options) read(t *cli.Terminal) (a *answers, through time.Time, err erro
 		err = fmt.Errorf("read answers: through %q is not a time such as 2026-11-22T12:00:00Z", text)
 	}
 	return a, through, err
-}
-
-// checkDeployed refuses the deployed store of another service.
-func checkDeployed(r records.Reader, s *site.Site) error {
-	deployed, is := r.(interface{ Host() string })
-	if !is || deployed.Host() == "" || deployed.Host() == s.Service.CanonicalHost {
-		return nil
-	}
-	return fmt.Errorf("verify: %s belongs to %s, content is for %s (choose another environment with --remote)",
-		r.Name(), deployed.Host(), s.Service.CanonicalHost)
 }
 
 func (o *Options) decide(
