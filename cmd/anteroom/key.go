@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -112,11 +110,7 @@ func rotateLog(t *cli.Terminal, s *site.Site, out string, known bool, file strin
 func keepFile(out string, known bool, setting string) string {
 	what := fmt.Sprintf("Keep a copy of %s offline, where only you can read it, and never in version control", out)
 	if !known {
-		place := cli.SettingsFile
-		if text, _ := os.ReadFile(place); strings.Contains(string(text), "\n# "+setting+" = ") {
-			place += ", in place of the line that is commented out"
-		}
-		what = fmt.Sprintf("Write %s = %q into %s, so that every command finds it. ", setting, out, place) + what
+		what = fmt.Sprintf("Write %s = %q into %s, so that every command finds it. ", setting, out, cli.SettingsFile) + what
 	}
 	return what
 }
