@@ -120,12 +120,10 @@ func settings(root *cobra.Command) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", SettingsFile, err)
 	}
-	names := pflag.NewFlagSet("", 0)
+	known := map[string]bool{}
 	for _, cmd := range Commands(root) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if Variable(f) != "" && names.Lookup(f.Name) == nil {
-				names.AddFlag(f)
-			}
+			known[f.Name] = known[f.Name] || Variable(f) != ""
 		})
 	}
 	values := map[string]string{}
@@ -145,12 +143,9 @@ func settings(root *cobra.Command) (map[string]string, error) {
 					SettingsFile, key))
 			}
 		}
-		if names.Lookup(key) == nil {
-			meant := "remove the line: the keys are the names of flags with a variable"
-			if like := alike(key, names); len(like) > 0 {
-				meant = "did you mean " + strings.Join(like, ", ") + "?"
-			}
-			faults = append(faults, fmt.Errorf("%s: unknown setting %s (%s)", SettingsFile, key, meant))
+		if !known[key] {
+			faults = append(faults, fmt.Errorf("%s: unknown setting %s (the keys are the names of flags with a variable)",
+				SettingsFile, key))
 		}
 		values[key] = strings.Join(words, ",")
 	}
@@ -181,14 +176,6 @@ func Commands(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-func unknown(what string, cmd *cobra.Command, meant []string) error {
-	question := ""
-	if len(meant) > 0 {
-		question = "did you mean " + strings.Join(meant, ", ") + "? "
-	}
-	return Unusable("%s (%s%s --help)", what, question, cmd.CommandPath())
-}
-
 // AddHelp adds the command help, which refuses an unknown command.
 func AddHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
@@ -208,31 +195,17 @@ func KnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	cmd.SuggestionsMinimumDistance = distance(args[0])
-	return unknown(fmt.Sprintf("unknown command %q", args[0]), cmd, cmd.SuggestionsFor(args[0]))
+	cmd.SuggestionsMinimumDistance = min(2, len(args[0])/2)
+	question := ""
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		question = "did you mean " + strings.Join(meant, ", ") + "? "
+	}
+	return Unusable("unknown command %q (%s%s --help)", args[0], question, cmd.CommandPath())
 }
 
-func distance(name string) int { return min(2, len(name)/2) }
-
 func FlagError(cmd *cobra.Command, err error) error {
-	wrong := (*pflag.NotExistError)(nil)
-	if !errors.As(err, &wrong) || wrong.GetSpecifiedShortnames() != "" {
-		return err
-	}
 	if cmd.HasSubCommands() && cmd.Flags().NArg() > 0 {
 		return KnownCommand(cmd, cmd.Flags().Args()) // the flag likely belongs to the intended command
 	}
-	meant := alike(wrong.GetSpecifiedName(), cmd.Flags())
-	for i := range meant {
-		meant[i] = "--" + meant[i]
-	}
-	return unknown(err.Error(), cmd, meant)
-}
-
-func alike(name string, flags *pflag.FlagSet) []string {
-	names := &cobra.Command{SuggestionsMinimumDistance: distance(name)} // cobra compares only the names of commands
-	flags.VisitAll(func(f *pflag.Flag) {
-		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	return names.SuggestionsFor(name)
+	return err
 }
