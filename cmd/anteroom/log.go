@@ -249,12 +249,11 @@ func (o *logCheck) keep(seen *seenLog, r *tlog.Report) error {
 	if err != nil {
 		return err
 	}
-	next := o.state + ".new"
-	os.Remove(next) // of a run that was killed
-	if err := disk.WriteNew(next, append(text, '\n')); err != nil {
-		return err
+	text = append(text, '\n')
+	if err = disk.Replace(o.state, text); errors.Is(err, fs.ErrNotExist) {
+		err = disk.WriteNew(o.state, text)
 	}
-	return os.Rename(next, o.state)
+	return err
 }
 
 func age(text string) (time.Duration, error) {
