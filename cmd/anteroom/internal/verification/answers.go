@@ -124,15 +124,8 @@ func (f faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxFaults limits the faults that are named. Two answers may conflict over a million records.
-const maxFaults = 100
-
 func (f *faults) add(place, format string, args ...any) {
-	if n := len(*f); n < maxFaults {
-		*f = append(*f, fault{place: place, what: fmt.Sprintf(format, args...)})
-	} else if n == maxFaults {
-		*f = append(*f, fault{what: "and more"})
-	}
+	*f = append(*f, fault{place: place, what: fmt.Sprintf(format, args...)})
 }
 
 // in returns the faults in the order of the file, or nil without faults. A missing key at the top
@@ -172,7 +165,7 @@ func parseAnswers(file string, text []byte) (*answers, error) {
 		if list[0].What == site.Empty {
 			return nil, errEmpty
 		}
-		for _, f := range list[:min(maxFaults, len(list))] {
+		for _, f := range list {
 			what := f.What
 			if f.Hint != "" {
 				what += " (" + f.Hint + ")"
