@@ -38,10 +38,8 @@ func Vacant(dir string) (string, error) {
 			return "", fmt.Errorf("make %s: no folder %s (make it first)", filepath.Base(absolute), filepath.Dir(dir))
 		}
 		return absolute, nil
-	case err != nil:
-		return "", fmt.Errorf("%s is not an empty folder: %w (name a folder that does not exist)", dir, err)
-	case len(entries) > 0:
-		return "", fmt.Errorf("%s is not empty (name a folder that does not exist)", dir)
+	case err != nil || len(entries) > 0:
+		return "", fmt.Errorf("%s is not an empty folder (name a folder that does not exist)", dir)
 	}
 	here, err := os.Stat(".")
 	there, wrong := os.Stat(absolute)
