@@ -75,12 +75,6 @@ func Run(ctx context.Context, t *cli.Terminal, o *Options) error {
 		listener, err = cli.Listen("addr", o.Address)
 	}
 	if err != nil {
-		lock, locked := disk.LockFolder(o.Data)
-		if locked == nil {
-			return errors.Join(err, lock.Close())
-		} else if errors.Is(locked, disk.ErrLocked) { // the same service may have the port
-			err = errors.Join(locked, err)
-		}
 		return err
 	}
 	defer listener.Close()
