@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -47,8 +46,6 @@ const (
 // errNoAnswer does not quote the response, which may have secrets.
 var errNoAnswer = errors.New("truncated or malformed Cloudflare response")
 
-var accountID = regexp.MustCompile(`^[0-9A-Za-z_-]+$`)
-
 // client calls the API for one account.
 type client struct {
 	http    *http.Client
@@ -74,9 +71,6 @@ func connect(ctx context.Context, account string) (*client, error) {
 		faults = append(faults, fmt.Errorf(
 			"%s is not set, or is not a token (create an API token with the permission %s in Cloudflare's dashboard)",
 			TokenVariable, permissionD1))
-	}
-	if c.account != "" && !accountID.MatchString(c.account) {
-		faults = append(faults, fmt.Errorf("wrangler.toml or %s: invalid account id %q", accountVariable, c.account))
 	}
 	var err error
 	base := cmp.Or(os.Getenv(baseVariable), "https://api.cloudflare.com/client/v4")

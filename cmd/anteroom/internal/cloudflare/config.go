@@ -43,10 +43,7 @@ const (
 	leastQueries    = 50                         // of an invocation: the Free plan's
 )
 
-var (
-	uuid        = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	datasetName = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_]*$`)
-)
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 type Config struct {
 	Path string

@@ -56,8 +56,6 @@ func (c *Config) Open(ctx context.Context, name string) (*Store, error) {
 			"the database %s)", at, s.id, s.name)
 	case !uuid.MatchString(s.id):
 		return nil, fmt.Errorf("%s: invalid database_id %q (wrangler d1 list prints them)", at, s.id)
-	case s.dataset != "" && !datasetName.MatchString(s.dataset):
-		return nil, fmt.Errorf("%s: invalid dataset name %q (use letters, digits and _)", at, s.dataset)
 	}
 	if s.client, err = connect(ctx, e.Account); err != nil {
 		return nil, err

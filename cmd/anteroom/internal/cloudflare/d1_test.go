@@ -162,8 +162,6 @@ func TestOpen(t *testing.T) {
 		"binds no D1 database as DB":                        server.Config("production", `"DB"`, `"OTHER"`),
 		"has the placeholder 00000000-0000-0000-0000-00000": server.Config("production", d1test.Database, "00000000-0000-0000-0000-000000000001"),
 		"invalid database_id":                               server.Config("production", d1test.Database, "x"),
-		"use letters, digits and _":                         server.Config("production", "anteroom_observed", "a-b"),
-		"invalid account id":                                server.Config("production", "name = \"anteroom\"", "name = \"a\"\naccount_id = \"../x\""),
 	} {
 		_, err := openConfig(t, path)
 		wantError(t, err, want)
