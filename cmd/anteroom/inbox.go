@@ -115,7 +115,7 @@ func lookIntoInbox(ctx context.Context, r records.Reader, s *site.Site, mail str
 		return nil, err
 	}
 	found.Seen = records.AttentionOf(seen)
-	claims, err := forgotten(ctx, r, now)
+	claims, err := records.Claims(ctx, r, now, records.ForgottenAfter)
 	found.Claims = append([]records.Claim{}, claims...)
 	return found, err
 }

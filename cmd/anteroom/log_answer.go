@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"time"
 
 	"anteroom/cmd/anteroom/internal/cli"
@@ -15,6 +14,7 @@ import (
 	"anteroom/edge/endpoint/org"
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/native/disk"
+	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
 )
@@ -26,8 +26,6 @@ const wholeAnswer = "give the whole answer to the registration or charter, uncha
 
 // errEdited means that the texts of an answer do not belong together: no verdict rests on it.
 var errEdited = errors.New("the answer was edited")
-
-var recordIDs = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // readPromised returns the record of an answer, with the promise to count it, if any. It rebuilds
 // the canonical texts of both, as the verify kit does. The log decides whether the promise's key
@@ -61,7 +59,7 @@ func readPromised(stdin io.Reader, name string) (*tlog.Promised, error) {
 	case recorded.Kind == jsondoc.Bool && !recorded.True:
 		return nil, fmt.Errorf("%s is the answer of a dry run: nothing was recorded (do it without dry_run, and %s)",
 			name, wholeAnswer)
-	case !recordIDs.MatchString(id):
+	case len(id) != 32 || records.CheckID(id) != nil:
 		wrong = "has no record_id of 32 hexadecimal digits"
 	case answer.Get("text_sha256").Kind == jsondoc.String: // only its record_id names a suggestion
 		return &tlog.Promised{Name: name, Kind: tlog.Suggestion, Hash: tlog.RecordHash(id, "")}, nil

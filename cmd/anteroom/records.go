@@ -340,10 +340,6 @@ func claimText(c *records.Claim, now time.Time) string {
 	return fmt.Sprintf("%s  suggestion %s was started %s and not recorded: %s", at, c.ID, begun, where)
 }
 
-func forgotten(ctx context.Context, r records.Reader, now time.Time) ([]records.Claim, error) {
-	return records.Claims(ctx, r, now, records.ForgottenAfter)
-}
-
 const hintClaims = "a repeated call finishes one; anteroom records retry ID frees the others"
 
 func recordsEraseCommand(work *storeWork) *cobra.Command {
@@ -458,7 +454,7 @@ func recordsAuditCommand(work *storeWork) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			claims, err := forgotten(ctx, store, t.Now())
+			claims, err := records.Claims(ctx, store, t.Now(), records.ForgottenAfter)
 			if err != nil {
 				return err
 			}
