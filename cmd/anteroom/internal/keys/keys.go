@@ -10,11 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"anteroom/cmd/anteroom/internal/cli"
 	"anteroom/edge/assets"
-	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/native/disk"
 	"anteroom/edge/native/receiptkey"
 	"anteroom/generator/site"
@@ -155,18 +153,8 @@ func RotateReceipt(t *cli.Terminal, s *site.Site, file, out, date string) (publi
 type Log = Secret[*tlog.Key]
 
 var logs = kind[*tlog.Key]{
-	"log key", "the key that signs the log", "log-key-file", "ANTEROOM_LOG_KEY", parseLog,
+	"log key", "the key that signs the log", "log-key-file", "ANTEROOM_LOG_KEY", tlog.ParseKey,
 	"name the file that anteroom key rotate --log has made; without a file, it makes a key and lists it",
-}
-
-func parseLog(text string) (*tlog.Key, error) {
-	if strings.HasPrefix(text, receipt.SecretPrefix) {
-		return nil, errors.New("got a receipt key")
-	}
-	if _, err := tlog.CheckKey(strings.TrimSpace(text)); err == nil {
-		return nil, errors.New("got the public half")
-	}
-	return tlog.ParseKey(text)
 }
 
 // Signer reads the key that signs the log. The service.yaml at file must list it. Without a log
