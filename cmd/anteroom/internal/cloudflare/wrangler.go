@@ -48,8 +48,8 @@ func FindWrangler(ctx context.Context, config string) (*Wrangler, error) {
 		}
 		tried = append(tried, command[0]+": "+words)
 	}
-	return nil, fmt.Errorf("find wrangler %s: %s (install Node.js 22 or later, then run npm install --global wrangler@%[1]s)",
-		WranglerVersion, strings.Join(tried, "; "))
+	return nil, fmt.Errorf("find wrangler %s: %s (install Node.js 22 or later, then run npm install "+
+		"--global wrangler@%[1]s)", WranglerVersion, strings.Join(tried, "; "))
 }
 
 func firstWords(err error) string {

@@ -28,8 +28,8 @@ func NewestBackup(folder string) (name string, at time.Time) {
 func Replicated(ctx context.Context, socket, database string) (at time.Time, err error) {
 	list, err := askLitestream(ctx, socket)
 	if err != nil {
-		return at, fmt.Errorf("ask Litestream at %s: %w (look at its log, and restart it; --replica names its control socket)",
-			socket, err)
+		return at, fmt.Errorf("ask Litestream at %s: %w (look at its log, and restart it; --replica names its "+
+			"control socket)", socket, err)
 	}
 	ours, err := os.Stat(database)
 	if err != nil {
