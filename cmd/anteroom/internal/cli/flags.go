@@ -47,8 +47,8 @@ func variable(name string) string {
 func Listen(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		err = fmt.Errorf("--%s: %w (if another program listens there, stop it; or take another HOST:PORT, such as "+
-			"127.0.0.1:8081)", flag, err)
+		err = fmt.Errorf("--%s: %w (if another program listens there, stop it, or take another HOST:PORT, such as "+
+			"%s=127.0.0.1:8081)", flag, err, variable(flag))
 	}
 	return listener, err
 }
