@@ -9,7 +9,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -300,9 +299,6 @@ func (s *Site) checkVerifications() {
 		if !d.decoded {
 			continue
 		}
-		if previous := previousName(name); previous != name && s.documents["scoreboard/"+previous+".yaml"] == nil {
-			d.fault("as_of", "scoreboard/"+previous+".yaml is missing", "the numbers of one date follow each other")
-		}
 		checkScoreboard(d, board, before)
 		boards[name], before = board, board
 	}
@@ -322,16 +318,6 @@ func (s *Site) checkVerifications() {
 			checkCounts(shown, board, v, ledger)
 		}
 	}
-}
-
-// previousName returns the name of the verification before a numbered one of the same day. The
-// first of a day gets its own.
-func previousName(name string) string {
-	date, number := name[:len(dateForm)], strings.TrimPrefix(name[len(dateForm):], "-")
-	if n, _ := strconv.Atoi(number); n > 2 {
-		return date + "-" + strconv.Itoa(n-1)
-	}
-	return date
 }
 
 func (l *loader) pages(reading *sync.WaitGroup) {
