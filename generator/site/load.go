@@ -46,9 +46,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	decodeFile(l, "problems.yaml", &s.Problems, checkProblems)
 	decodeFile(l, "llms.yaml", &s.LLMs, nil)
 	decodeFile(l, "mcp.yaml", &s.MCP, checkMCP)
-	l.scoreboards()
-	l.verifications()
-	l.log(service)
+	l.verifications(service)
 	l.static()
 	l.receipt(&s.Service)
 	l.icon()
@@ -234,16 +232,37 @@ func (l *loader) dated(folder string, endings ...string) (names []string) {
 	return slices.Compact(names)
 }
 
-func (l *loader) scoreboards() {
-	names := l.dated("scoreboard/", ".yaml")
-	if len(names) == 0 {
+// verifications reads the files of every hand verification. Each has a board, what it counted and,
+// from the first stage of the log on, a stage.
+func (l *loader) verifications(service *document) {
+	boards, verified := l.dated("scoreboard/", ".yaml"), l.dated("verifications/", ".yaml")
+	stages := l.dated("log/", ".jsonl", ".checkpoint")
+	if len(boards) == 0 {
 		l.fault("scoreboard", "holds no hand verification",
 			"anteroom publish makes one, named after its date: scoreboard/2026-11-20.yaml")
 	}
-	for _, name := range names {
+	for _, name := range slices.Concat(boards, verified, stages) {
+		entries, checkpoint := LogFiles(name)
+		files := []string{"scoreboard/" + name + ".yaml", "verifications/" + name + ".yaml", entries, checkpoint}
+		if len(stages) == 0 || tlog.CompareNames(name, stages[0]) < 0 {
+			files = files[:2]
+		}
+		for _, file := range files {
+			if d := l.site.document(file); d.faults == nil && !slices.Contains(l.files, file) {
+				d.report(place{}, "missing", "anteroom publish writes the files of a verification together: "+
+					"restore it from git or, if publish was interrupted, remove the others")
+			}
+		}
+	}
+	for _, name := range boards {
 		d := l.site.document("scoreboard/" + name + ".yaml")
 		l.site.addBoard(d, name, l.read(d))
 	}
+	for _, name := range verified {
+		d := l.site.document("verifications/" + name + ".yaml")
+		l.site.addVerification(d, name, l.read(d))
+	}
+	l.log(service, stages)
 }
 
 func (s *Site) addBoard(d *document, name string, src []byte) {
@@ -251,13 +270,6 @@ func (s *Site) addBoard(d *document, name string, src []byte) {
 	if board := &s.Scoreboards[len(s.Scoreboards)-1]; src != nil {
 		d.decode(src, board)
 		d.refuseLater(board.Format)
-	}
-}
-
-func (l *loader) verifications() {
-	for _, name := range l.dated("verifications/", ".yaml") {
-		d := l.site.document("verifications/" + name + ".yaml")
-		l.site.addVerification(d, name, l.read(d))
 	}
 }
 
@@ -285,37 +297,28 @@ func (d *document) refuseLater(format int) {
 	}
 }
 
-const bothWritten = "anteroom publish writes both: restore it from git or, if publish was interrupted, remove this file"
-
 func (s *Site) checkVerifications() {
 	boards := map[string]*Scoreboard{} // that could be decoded
 	var before *Scoreboard
 	for i := range s.Scoreboards {
 		board := &s.Scoreboards[i]
-		d, name := s.documents["scoreboard/"+board.File+".yaml"], board.File
-		if s.documents["verifications/"+name+".yaml"] == nil {
-			d.report(place{}, "has no verifications/"+name+".yaml", bothWritten)
+		if d := s.documents["scoreboard/"+board.File+".yaml"]; d.decoded {
+			checkScoreboard(d, board, before)
+			boards[board.File], before = board, board
 		}
-		if !d.decoded {
-			continue
-		}
-		checkScoreboard(d, board, before)
-		boards[name], before = board, board
 	}
 	ledger := newLedger()
 	var previous *Verification
 	for i := range s.Verifications {
 		v := &s.Verifications[i]
-		d, shown := s.documents["verifications/"+v.File+".yaml"], s.documents["scoreboard/"+v.File+".yaml"]
+		d := s.documents["verifications/"+v.File+".yaml"]
 		if !d.decoded {
 			return // the later ones depend on it
 		}
 		checkVerification(d, v, previous, ledger)
 		previous = v
-		if shown == nil {
-			d.report(place{}, "has no scoreboard/"+v.File+".yaml", bothWritten)
-		} else if board := boards[v.File]; board != nil {
-			checkCounts(shown, board, v, ledger)
+		if board := boards[v.File]; board != nil {
+			checkCounts(s.documents["scoreboard/"+v.File+".yaml"], board, v, ledger)
 		}
 	}
 }

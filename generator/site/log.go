@@ -1,11 +1,7 @@
 package site
 
 import (
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
 
 	"anteroom/generator/tlog"
 )
@@ -16,13 +12,7 @@ func LogFiles(name string) (entries, checkpoint string) {
 	return "log/" + name + ".jsonl", "log/" + name + ".checkpoint"
 }
 
-func (l *loader) log(service *document) {
-	stages := l.dated("log/", ".jsonl", ".checkpoint")
-	for _, name := range stages {
-		entries, checkpoint := LogFiles(name)
-		l.site.document(entries)
-		l.site.document(checkpoint)
-	}
+func (l *loader) log(service *document, stages []string) {
 	s := l.site
 	if !service.decoded {
 		return
@@ -36,61 +26,31 @@ func (l *loader) log(service *document) {
 			return
 		}
 	}
-	l.checkStages()
 }
 
 func (l *loader) readStage(log *tlog.Log, name string) (good bool) {
 	entries, checkpoint := LogFiles(name)
-	if !slices.Contains(l.files, checkpoint) {
-		l.fault(checkpoint, "missing", logHint)
+	d, signed := l.site.document(entries), l.site.document(checkpoint)
+	if d.faults != nil || signed.faults != nil {
 		return false
 	}
-	note := l.read(l.site.document(checkpoint))
-	lines, err := l.readFile(entries)
+	lines, note := l.read(d), l.read(signed)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		l.fault(entries, "missing", logHint)
-	case err != nil:
-		l.fault(entries, "cannot be read: "+withoutPath(err), logHint)
-	case l.site.Service.Log.Key == "":
-		l.fault(entries, "service.yaml lists no key of the log", "the key of a log stays listed")
-	case note != nil:
-		d := l.site.document(entries)
-		d.sum = sha256.Sum256(lines)
+	case lines == nil || note == nil:
+	case log.Key == "":
+		d.report(place{}, "service.yaml lists no key of the log", "the key of a log stays listed")
+	default:
 		wrong := log.Read(name, lines, note)
-		switch {
-		case wrong == nil:
+		if wrong == nil {
 			return true
-		case wrong.Line > 0:
+		}
+		if wrong.Line > 0 {
 			d.report(place{wrong.Line, 1}, wrong.What, logHint)
-		default:
-			l.fault(checkpoint, wrong.What, logHint)
+		} else {
+			signed.report(place{}, wrong.What, logHint)
 		}
 	}
 	return false
-}
-
-func (l *loader) checkStages() {
-	stages := map[string]*tlog.Stage{}
-	for i := range l.site.Log.Stages {
-		stage := &l.site.Log.Stages[i]
-		stages[stage.Name] = stage
-		if !slices.ContainsFunc(l.site.Verifications, func(v Verification) bool { return v.File == stage.Name }) {
-			entries, _ := LogFiles(stage.Name)
-			l.fault(entries, "verifications/"+stage.Name+".yaml is missing", bothWritten)
-		}
-	}
-	for i := range l.site.Verifications {
-		name := l.site.Verifications[i].File
-		if len(stages) == 0 || tlog.CompareNames(name, l.site.Log.Stages[0].Name) < 0 {
-			continue
-		}
-		entries, _ := LogFiles(name)
-		if stages[name] == nil {
-			l.fault("verifications/"+name+".yaml", "has no "+entries, logHint)
-			return
-		}
-	}
 }
 
 // Logged returns the numbers of a board that the log recounts.
