@@ -578,9 +578,6 @@ func TestFaults(t *testing.T) {
 		"a heading in a paragraph":    {edits{"llms.yaml": replace("intro:\n", "intro:\n  - \"Words\\n## Words\"\n")}, "heading"},
 		"descriptions of tools":       {edits{"mcp.yaml": replace("Read the hand-verified counts", strings.Repeat("Read the counts. ", 100))}, "tools/list has "},
 		"a long name":                 {edits{"service.yaml": replace("name: Anteroom", "name: "+strings.Repeat("a", 101))}, "a registry takes at most 100 characters"},
-		"no step that verifies": {edits{"quest.yaml": replace(
-			"operation: verifyReceipt\n    answer_of: mintReceipt", `operation: computeBusinessDays
-    body: '{"op":"is","calendar":"de","date":"2026-12-25"}'`)}, "the quest has no step for verifyReceipt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := site.Load(overlay(t, test.content))

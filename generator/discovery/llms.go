@@ -13,7 +13,6 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/generator/contract"
 	"anteroom/generator/output"
-	"anteroom/generator/site"
 )
 
 var llmsDocuments = []string{
@@ -98,12 +97,7 @@ func (g *family) llmsCalls() string {
 	var b strings.Builder
 	call := func(what, command string) { fmt.Fprintf(&b, "- %s: `%s`\n", strings.TrimSuffix(what, "."), command) }
 	for _, id := range llmsCalls {
-		i := slices.IndexFunc(g.Site.Quest.Steps, func(s site.QuestStep) bool { return s.Operation == id })
-		if i < 0 {
-			g.Fail("llms.txt: the quest has no step for %s", id)
-			continue
-		}
-		call(g.Summary(id), g.QuestCurl(&g.Site.Quest.Steps[i]))
+		call(g.Summary(id), g.QuestCurl(&g.Site.Quest.Steps[g.QuestStepOf(id)-1]))
 	}
 	call("Check a charter", g.charterCommand())
 	route, op := api.Find("computeBusinessDays")

@@ -50,12 +50,11 @@ func nodeOf(v reflect.Value, is string) *yaml.Node {
 	return node
 }
 
-// at returns the value at a place such as observed_attention.updates[0].date, which can be set; it
+// at returns the value at a place such as pilot_waitlist.registrations_recorded, which can be set; it
 // is not valid if the board has no such place.
 func (s *Scoreboard) at(path string) reflect.Value {
 	v := reflect.ValueOf(&s.Roster).Elem()
 	for name := range strings.SplitSeq(path, ".") {
-		name, index, listed := strings.Cut(strings.TrimSuffix(name, "]"), "[")
 		if v.Kind() != reflect.Struct {
 			return reflect.Value{}
 		}
@@ -64,13 +63,7 @@ func (s *Scoreboard) at(path string) reflect.Value {
 		if i < 0 {
 			return reflect.Value{}
 		}
-		if v = v.FieldByIndex(members[i].index); listed {
-			n, err := strconv.Atoi(index)
-			if err != nil || v.Kind() != reflect.Slice || n < 0 || n >= v.Len() {
-				return reflect.Value{}
-			}
-			v = v.Index(n)
-		}
+		v = v.FieldByIndex(members[i].index)
 	}
 	return v
 }

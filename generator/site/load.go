@@ -36,7 +36,7 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.list(&slow, "jobs", jobs, &s.Jobs)
 	l.list(&slow, "auditors", auditors, &s.Auditors)
 	l.pages(&slow)
-	decodeFile(l, "endpoints.yaml", &s.Endpoints, checkEndpointNames)
+	decodeFile(l, "endpoints.yaml", &s.Endpoints, nil)
 	s.Service.Limits.PromiseDays, s.Service.Limits.CopyDays = 30, 14 // unless the content has others
 	service := decodeFile(l, "service.yaml", &s.Service, checkService)
 	decodeFile(l, "presence.yaml", &s.Presence, checkPresence)

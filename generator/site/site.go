@@ -78,7 +78,7 @@ type Service struct {
 	Summary       string   `yaml:"summary" is:"line"`
 	CanonicalHost string   `yaml:"canonical_host" is:"host"` // www. and the apex host
 	ApexHost      string   `yaml:"apex_host" is:"host"`
-	PreviewHosts  []string `yaml:"preview_hosts" is:"host"`
+	PreviewHosts  []string `yaml:"preview_hosts" is:"host" unique:"true"`
 	// OwnNames are names under which the operator registers for development and tests, exact or with *
 	// for any characters. publish proposes to set their records apart.
 	OwnNames   []string `yaml:"own_names,omitempty" is:"line"`
