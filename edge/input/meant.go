@@ -8,7 +8,7 @@ import (
 // Missing adds the fault that a field, or each of several alternatives, is missing. It suggests the
 // closest of their names for an unknown name that was sent.
 func (in *Input) Missing(detail string, fields ...*Field) {
-	best, meant := far, ""
+	best, meant := Far, ""
 	for i := range in.members {
 		sent := in.members[i].Name
 		if !in.unread(i) || in.knows(sent) {
@@ -57,7 +57,7 @@ const notAField = "is not a field"
 func didYouMean(name string) string { return ": did you mean " + name + "?" }
 
 func (in *Input) meant(sent string) (question string) {
-	best := far
+	best := Far
 	for i := range in.Fields {
 		for _, name := range in.Fields[i].names() {
 			if d := distance(name, sent); d < best {
@@ -70,29 +70,30 @@ func (in *Input) meant(sent string) (question string) {
 
 func (f *Field) names() []string { return append([]string{f.Name}, f.Aliases...) }
 
-const far = 3
+// Far is the number of edits at which a name is not another one misspelt.
+const Far = 3
 
-// distance is 0 for another spelling, the number of edits, 2 for a word of the field, or far.
+// distance is 0 for another spelling, the number of edits, 2 for a word of the field, or Far.
 func distance(field, sent string) int {
 	if sameName(field, sent) {
 		return 0
 	}
-	for edits := 1; edits < min(far, len(field)); edits++ {
-		if within(field, sent, edits) {
+	for edits := 1; edits < min(Far, len(field)); edits++ {
+		if Within(field, sent, edits) {
 			return edits
 		}
 	}
 	for word := range strings.SplitSeq(field, "_") {
 		if word == sent {
-			return far - 1
+			return Far - 1
 		}
 	}
-	return far
+	return Far
 }
 
-// within reports whether that many edits turn one string into the other. An edit adds, drops or
+// Within reports whether that many edits turn one string into the other. An edit adds, drops or
 // changes a byte, or swaps it with the next.
-func within(a, b string, edits int) bool {
+func Within(a, b string, edits int) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
@@ -103,6 +104,6 @@ func within(a, b string, edits int) bool {
 		return false
 	}
 	edits--
-	return within(a[1:], b[1:], edits) || within(a[1:], b, edits) || within(a, b[1:], edits) ||
-		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && within(a[2:], b[2:], edits)
+	return Within(a[1:], b[1:], edits) || Within(a[1:], b, edits) || Within(a, b[1:], edits) ||
+		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && Within(a[2:], b[2:], edits)
 }

@@ -95,6 +95,7 @@ type Loss struct {
 func Losses(src []byte) []Loss {
 	var found []Loss
 	add := func(at int, what, hint string) { found = append(found, Loss{at, what, hint}) }
+	const rawHTML, asCode = "raw HTML is left out of the page", `write Markdown, or backquotes around it, or \< for the sign`
 	tree, ids := Parse(plain, src), map[string]bool{}
 	_ = ast.Walk(tree, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -102,13 +103,12 @@ func Losses(src []byte) []Loss {
 		}
 		switch n := node.(type) {
 		case *ast.RawHTML:
-			tag := n.Segments.At(0)
-			add(tag.Start, "raw HTML is left out of the page: "+tagOf(firstLine(tag.Value(src))),
-				`write it in backquotes, or \< for the sign`)
+			add(n.Segments.At(0).Start, rawHTML, asCode)
 		case *ast.HTMLBlock:
 			block := n.Lines().At(0)
-			if line := firstLine(block.Value(src)); !strings.HasPrefix(line, "<!--") || n.Parent() != tree {
-				add(block.Start, "raw HTML is left out of the page: "+tagOf(line), "write Markdown, or the HTML as code")
+			isComment := bytes.HasPrefix(bytes.TrimSpace(block.Value(src)), []byte("<!--"))
+			if !isComment || n.Parent() != tree {
+				add(block.Start, rawHTML, asCode)
 			}
 		case *ast.Heading:
 			for _, a := range n.Attributes() {
@@ -128,14 +128,4 @@ func Losses(src []byte) []Loss {
 	})
 	slices.SortStableFunc(found, func(a, b Loss) int { return cmp.Compare(a.At, b.At) })
 	return found
-}
-
-func firstLine(text []byte) string {
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return strings.TrimSpace(string(line))
-}
-
-func tagOf(line string) string {
-	tag, _, _ := strings.Cut(line, ">")
-	return tag + ">"
 }

@@ -34,7 +34,6 @@ func TestEdges(t *testing.T) {
 			"(a turn has %d: a write takes up to four and any other call two, so lower batch_messages or batch_writes)", messages+1, turn.MaxRounds+2, turn.MaxRounds)},
 		{"as many upstreams as there may be", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints), ""},
 		{"one upstream more", "service.yaml", twoUpstreams, upstreams(signal.MaxEndpoints + 1), fmt.Sprintf("service.yaml:21:3: indexnow.upstreams has %d (want %d at most: they are notified concurrently)", signal.MaxEndpoints+1, signal.MaxEndpoints)},
-		{"two updates of a day", "scoreboard/2026-01-31.yaml", update, update + update, "scoreboard/2026-01-31.yaml:39:13: 2026-01-10 does not follow 2026-01-10 (one update for a date, oldest first)"},
 
 		{"completed and no date", "jobs.yaml", "    completed_on: 2026-02-03\n", "", "jobs.yaml:13:13: status is completed, and completed_on is missing (say when)"},
 		{"a reward and tags at their limits", "jobs.yaml", tags, "    tags: [" + long("a", 40) + ", t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16]\n    reward_credit_units: 1000000\n", ""},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"anteroom/edge/input"
 )
 
 type Error struct {
@@ -64,14 +66,16 @@ func placeOf(text []byte, offset int) place {
 	return place{bytes.Count(before, []byte{'\n'}) + 1, utf8.RuneCount(before[start:]) + 1}
 }
 
-func closest(name string, known []string) (best string) {
-	distance := len(name)/3 + 2
-	for _, k := range known {
-		if d := editDistance(name, k); d < distance {
-			best, distance = k, d
+// closest finds the name that was meant as an input does.
+func closest(name string, known []string) string {
+	for edits := range input.Far {
+		for _, k := range known {
+			if edits < len(k) && input.Within(name, k, edits) {
+				return k
+			}
 		}
 	}
-	return best
+	return ""
 }
 
 func didYouMean(name string, known []string) string {
@@ -85,28 +89,4 @@ func didYouMean(name string, known []string) string {
 		return ""
 	}
 	return "known: " + strings.Join(known, ", ")
-}
-
-// editDistance returns the Levenshtein distance in bytes. The limit of 64 bytes bounds the work.
-func editDistance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return len(a) + len(b)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substituted := diagonal
-			if a[i] != b[j] {
-				substituted++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -10,6 +10,7 @@ import (
 
 	"anteroom/edge/civil"
 	"anteroom/edge/input"
+	"anteroom/generator/tlog"
 )
 
 type format struct {
@@ -49,7 +50,7 @@ var formats = map[string]format{
 		ok: validID, want: "want lower-case letters, digits and single hyphens",
 		pattern: "^[a-z0-9]+(-[a-z0-9]+)*$",
 	},
-	"sha256": {ok: validSHA256, want: "want 64 lower-case hex digits", pattern: "^[0-9a-f]{64}$"},
+	"sha256": {ok: tlog.IsHash, want: "want 64 lower-case hex digits", pattern: "^[0-9a-f]{64}$"},
 	"spdx":   {ok: regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString, want: "want an SPDX identifier: CC-BY-4.0"},
 	"prefix": {
 		ok:   regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}_$`).MatchString,
@@ -95,8 +96,6 @@ func only(s, set string) bool { return strings.Trim(s, set) == "" }
 func validID(s string) bool {
 	return s != "" && only(s, lower+digits+"-") && !strings.Contains("-"+s+"-", "--")
 }
-
-func validSHA256(s string) bool { return len(s) == 64 && only(s, digits+"abcdef") }
 
 // validHost accepts a domain name whose last label does not begin with a digit, so no IPv4 address.
 func validHost(s string) bool {

@@ -52,10 +52,9 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.icon()
 	slow.Wait()
 
-	expected := slices.Sorted(maps.Keys(s.documents))
 	for _, file := range l.files {
 		if s.documents[file] == nil {
-			l.fault(file, "nothing reads this file", didYouMean(file, expected))
+			l.fault(file, "nothing reads this file", "name it as anteroom init does, or remove it")
 		}
 	}
 	for _, d := range s.documents {

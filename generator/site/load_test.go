@@ -196,7 +196,7 @@ func TestMissingFolder(t *testing.T) {
 
 func TestUnreadable(t *testing.T) {
 	tests := []struct{ name, file, data, want string }{
-		{"byte order mark", "llms.yaml", "\ufeffintro: [a]\n", "llms.yaml:1:1: begins with a byte order mark (save it as UTF-8 without one)"},
+		{"byte order mark", "llms.yaml", "\ufeffintro: [a]\n", "llms.yaml:1:1: contains the control character U+FEFF (remove it)"},
 		{"not UTF-8", "llms.yaml", "intro:\n  - é\xff\n", "llms.yaml:2:6: not valid UTF-8 (save the file as UTF-8)"},
 		{"control character", "llms.yaml", "intro: [\x00]\n", "llms.yaml:1:9: contains the control character U+0000 (remove it)"},
 		{"a page not in UTF-8", "pages/privacy.md", "---\n\xc3", "pages/privacy.md:2:1: not valid UTF-8 (save the file as UTF-8)"},

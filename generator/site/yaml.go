@@ -148,18 +148,13 @@ func (d *document) parse(src []byte) *yaml.Node {
 }
 
 func (d *document) readable(src []byte) bool {
-	if strings.HasPrefix(string(src[:min(3, len(src))]), "\ufeff") {
-		d.report(place{1, 1}, "begins with a byte order mark", "save it as UTF-8 without one")
-		return false
-	}
 	for i := 0; i < len(src); {
 		r, n := utf8.DecodeRune(src[i:])
-		if r == utf8.RuneError && n == 1 {
+		switch {
+		case r == utf8.RuneError && n == 1:
 			d.report(placeOf(src, i), "not valid UTF-8", "save the file as UTF-8")
 			return false
-		}
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' &&
-			strings.ContainsRune("\u007f\u0085\u2028\u2029\ufffe\uffff", r) { // YAML 1.1 ends lines at three of them
+		case isControl(r) || strings.ContainsRune("\u0085\u2028\u2029\ufeff\ufffe\uffff", r): // YAML 1.1 ends lines at three
 			d.report(placeOf(src, i), fmt.Sprintf("contains the control character U+%04X", r), "remove it")
 			return false
 		}
@@ -167,6 +162,8 @@ func (d *document) readable(src []byte) bool {
 	}
 	return true
 }
+
+func isControl(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f }
 
 func nodePlace(n *yaml.Node) place { return place{n.Line, n.Column} }
 
@@ -377,8 +374,6 @@ func (d *document) decodeValue(node *yaml.Node, v reflect.Value, path string, m 
 		case err != nil || strconv.FormatInt(i, 10) != node.Value:
 			what := strconv.Quote(shorten(node.Value)) + " is not a plain decimal integer up to 2147483647"
 			d.report(at, path+": "+what, "write digits only")
-		case i < 0:
-			d.report(at, path+" is negative", "a count or a limit is 0 or more")
 		case i < int64(m.min):
 			d.report(at, fmt.Sprintf("%s is %d", path, i), fmt.Sprintf("want %d or more", m.min))
 		case m.max > 0 && i > int64(m.max):
@@ -443,15 +438,11 @@ func (m *member) checkText(s string) (what, hint string) {
 	case quote.Blank(s):
 		return " is blank", "write it"
 	}
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return fmt.Sprintf(" contains the control character U+%04X", c), "remove it"
-		}
+	if i := strings.IndexFunc(s, isControl); i >= 0 {
+		return fmt.Sprintf(" contains the control character U+%04X", s[i]), "remove it"
 	}
-	if m.max > 0 && len(s) > m.max {
-		if n := utf8.RuneCountInString(s); n > m.max {
-			return fmt.Sprintf(" has %d characters", n), fmt.Sprintf("at most %d", m.max)
-		}
+	if n := utf8.RuneCountInString(s); m.max > 0 && n > m.max {
+		return fmt.Sprintf(" has %d characters", n), fmt.Sprintf("at most %d", m.max)
 	}
 	if m.values != nil && !slices.Contains(m.values, s) {
 		return ": " + strconv.Quote(shorten(s)) + " is not valid", didYouMean(s, m.values)

@@ -68,7 +68,7 @@ func RecordHash(recordID, payloadSHA256 string) string {
 	return assets.SumOf([]byte(text))
 }
 
-func isHash(text string) bool {
+func IsHash(text string) bool {
 	return len(text) == 2*sha256.Size && strings.Trim(text, "0123456789abcdef") == ""
 }
 
@@ -103,7 +103,7 @@ func ParseEntry(line []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("entry is not a JSON object: %w", err)
 	case !IsRecord(e.Kind) && !slices.Contains([]string{Vouched, Correction, Verification}, e.Kind):
 		return Entry{}, fmt.Errorf("unknown kind of entry %.40q", e.Kind)
-	case IsRecord(e.Kind) && !isHash(e.Hash):
+	case IsRecord(e.Kind) && !IsHash(e.Hash):
 		return Entry{}, errors.New("entry: want a SHA-256 in lower-case hexadecimal")
 	case e.Kind == Verification && e.ReceiptKeys == nil:
 		return Entry{}, errors.New("receipt_keys is missing")
