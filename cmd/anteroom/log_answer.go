@@ -17,6 +17,8 @@ import (
 	"anteroom/edge/store/records"
 	"anteroom/generator/site"
 	"anteroom/generator/tlog"
+
+	merkle "golang.org/x/mod/sumdb/tlog"
 )
 
 // maxLogInput is the largest answer that is read, in bytes.
@@ -138,7 +140,7 @@ func readPromise(given *jsondoc.Value, p *tlog.Promised, about canon.Promised) b
 	about.Log, about.Root = said.Get("log").Text, said.Get("root").Text
 	about.Size, _ = jsondoc.Integer(string(said.Get("size").Raw))
 	if about.Log != "" {
-		root, err := tlog.ParseRoot(about.Root)
+		root, err := merkle.ParseHash(about.Root)
 		if err != nil || root.String() != about.Root || about.Size < 0 {
 			return false
 		}

@@ -40,17 +40,14 @@ func encode(s *snapshot.Snapshot, sums map[string]string) []byte {
 }
 
 func decode(text []byte) (known []byte, sums map[string]string, err error) {
-	known, list, found := bytes.Cut(text, []byte("\n\n"))
-	if !found {
-		return nil, nil, errors.New("no list of documents (run anteroom generate)")
-	}
+	known, list, isWhole := bytes.Cut(text, []byte("\n\n"))
 	sums = map[string]string{}
 	for line := range strings.Lines(string(list)) {
 		sum, name, found := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if !found {
-			return nil, nil, fmt.Errorf("%.100q is not the hash and the path of a document (run anteroom generate)", line)
-		}
-		sums["/"+name] = sum
+		sums["/"+name], isWhole = sum, isWhole && found
+	}
+	if !isWhole {
+		return nil, nil, errors.New("no list of documents (run anteroom generate)")
 	}
 	return append(known, '\n'), sums, nil
 }
@@ -101,18 +98,15 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the documents of %s: %w", dir, err)
 	}
-	found := map[string][]string{}
+	var stale []string // or missing
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		file := filepath.Join(dir, name)
 		text, err := assets.ReadFile(file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			found["missing"] = append(found["missing"], name)
-		case err != nil:
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("read the documents of %s: %w (give this user access to it)", dir, err)
-		case assets.SumOf(text) == sums[name]:
-		default:
-			found["stale"] = append(found["stale"], name)
+		}
+		if err != nil || assets.SumOf(text) != sums[name] {
+			stale = append(stale, name)
 		}
 		a.Files = append(a.Files, assets.File{Path: name, Bytes: text})
 	}
@@ -121,8 +115,9 @@ func Read(dir, snapshotFile string) (*Artifact, error) {
 			a.addForeign(name)
 		}
 	}
-	if len(found) > 0 {
-		return nil, mixture(dir, snapshotFile, found)
+	if stale != nil {
+		return nil, fmt.Errorf("%s does not fit %s: stale: %s (run anteroom generate, and try again)",
+			dir, snapshotFile, list(dir, stale))
 	}
 	return a, nil
 }
@@ -131,15 +126,4 @@ func (a *Artifact) addForeign(name string) {
 	if name != "/.assetsignore" {
 		a.Foreign = append(a.Foreign, name)
 	}
-}
-
-func mixture(dir, snapshotFile string, found map[string][]string) error {
-	var parts []string
-	for _, kind := range []string{"stale", "missing"} {
-		if paths := found[kind]; paths != nil {
-			parts = append(parts, kind+": "+list(dir, paths))
-		}
-	}
-	return fmt.Errorf("%s does not fit %s: %s (run anteroom generate, and try again)",
-		dir, snapshotFile, strings.Join(parts, "; "))
 }

@@ -53,17 +53,6 @@ func (l *loader) readStage(log *tlog.Log, name string) (good bool) {
 	return false
 }
 
-// Logged returns the numbers of a board that the log recounts.
-func (b *Scoreboard) Logged() tlog.Counts {
-	return tlog.Counts{
-		Vouched:       b.PilotWaitlist.VerifiedConversions,
-		Registrations: b.PilotWaitlist.RegistrationsRecorded,
-		Charters:      b.Orgs.ChartersFiled,
-		Suggestions:   b.Suggestions.ReceivedExternal,
-		Own:           b.Excluded.Records,
-	}
-}
-
 func checkLogKeys(d *document, service *Service) (good bool) {
 	good = true
 	var witnesses []string

@@ -396,10 +396,10 @@ func (c *check) checkBoard(file string, text []byte, s *Stage) {
 	if asOf := board.Get("as_of"); asOf.Kind != jsondoc.String || asOf.Text != s.Entry.AsOf {
 		c.fault(file, fmt.Sprintf("as_of does not match its verification: got %.20q, want %s", asOf.Text, s.Entry.AsOf))
 	}
-	for _, number := range s.Counts.places() {
-		part, name, _ := strings.Cut(number.place, ".")
-		if is := board.Get(part).Get(name).Raw; string(is) != strconv.Itoa(number.n) {
-			c.fault(file, fmt.Sprintf("%s does not match the log: got %.20q, want %d", number.place, is, number.n))
+	for _, number := range s.Counts.Places() {
+		part, name, _ := strings.Cut(number.Place, ".")
+		if is := board.Get(part).Get(name).Raw; string(is) != strconv.Itoa(number.N) {
+			c.fault(file, fmt.Sprintf("%s does not match the log: got %.20q, want %d", number.Place, is, number.N))
 		}
 	}
 }

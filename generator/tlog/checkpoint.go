@@ -32,8 +32,6 @@ const (
 	maxSize       = 1 << 32 // entries: package merkle does not return for sizes above 2^62
 )
 
-func ParseRoot(text string) (merkle.Hash, error) { return merkle.ParseHash(text) }
-
 func (c *Checkpoint) body() string {
 	return torchwood.Checkpoint{Origin: c.Origin, Tree: merkle.Tree{N: c.Size, Hash: c.Root}}.String()
 }

@@ -122,13 +122,14 @@ type Counts struct {
 	Own           int `json:"development_seed_and_test_records"`
 }
 
-type placed struct {
-	place string // in a board
-	n     int
+// Placed is a number at its place in a board.
+type Placed struct {
+	Place string
+	N     int
 }
 
-func (c *Counts) places() []placed {
-	return []placed{
+func (c *Counts) Places() []Placed {
+	return []Placed{
 		{"pilot_waitlist.verified_organic_agent_conversions", c.Vouched},
 		{"pilot_waitlist.registrations_recorded", c.Registrations},
 		{"orgs.charters_filed", c.Charters},

@@ -57,7 +57,7 @@ func TestLogRefuses(t *testing.T) {
 	}{
 		"another board": {func(_ *service, _ *survey, board *site.Scoreboard) {
 			board.Orgs.ChartersFiled++
-		}, "Charters:0 Suggestions:0 Own:1}, the board {Vouched:1 Registrations:1 Charters:1 "},
+		}, "the log would count 0 as orgs.charters_filed, the board 1 "},
 		"another log": {func(s *service, found *survey, _ *site.Scoreboard) {
 			other := newService(s.t)
 			other.list()
