@@ -568,7 +568,7 @@ func TestFaults(t *testing.T) {
 		"words of endpoints": {edits{"endpoints.yaml": func(text string) string {
 			return strings.NewReplacer("\ngetQuest:\n", "\ngetQuestt:\n", "supplying one needs the owner's consent. It goes", "It goes", "    agent_name: Name of the sender", "    agent_nam: Name of the sender",
 				"\n  notes:\n    - The operator reads", "\n    stray: Words.\n  notes:\n    - The operator reads").Replace(text)
-		}}, "endpoints.yaml: getQuest is missing (add its summary and description)\n: no route and no operation is called getQuestt (did you mean getQuest?)\n" +
+		}}, ": unknown key getQuestt (did you mean getQuest?)\n" +
 			": sendSuggestion.fields.contact does not say that an address needs its owner's consent (write: supplying one needs the owner's consent)\n" +
 			": unknown key agent_nam (did you mean agent_name?)\n: unknown key stray ("},
 		"a source of the same page":   {edits{"pages/404.md": func(string) string { return "---\ntitle: A\ndescription: B\nupdated: 2026-11-20\n---\nC\n" }}, "pages/404.md: the service itself uses /404.html (give the file another name)"},

@@ -89,13 +89,10 @@ func Configuration(a *contract.Answers, documents []output.File) ([]output.File,
 		if served.MediaType == "" {
 			continue
 		}
-		switch open := output.OpenRule(at); {
-		case open == nil:
-			rules[at] = served.Headers()
-		case !slices.Equal(open.Headers(), served.Headers()):
-			g.Fail("_headers: %s is served in another way than %s, which is for it too", at, open.Pattern)
-		default:
+		if open := output.OpenRule(at); open != nil {
 			rules[open.Pattern] = open.Headers()
+		} else {
+			rules[at] = served.Headers()
 		}
 		if own := ownHeaders[at]; own != nil {
 			rules[at] = append(rules[at], own...)

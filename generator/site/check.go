@@ -69,7 +69,9 @@ func checkScoreboard(d *document, board, previous *Scoreboard) {
 	d.want(completed <= named, "observed_attention.named_clients_that_completed_a_handshake",
 		fmt.Sprintf("%d named clients completed a handshake, and %d are named", completed, named),
 		"name them in named_clients")
-	checkNothingFalls(d, board, previous)
+	if previous != nil {
+		checkNothingFalls(d, board, previous)
+	}
 }
 
 func checkPresence(d *document, p *model.Presence) {
@@ -269,16 +271,10 @@ func (s *Site) CheckEndpoints() error {
 		}
 	}
 	ids := slices.Sorted(maps.Keys(fields))
-	for id, words := range s.Endpoints {
-		if slices.Contains(ids, id) {
-			exactKeys(d, id+".fields", words.Fields, fields[id])
-		} else {
-			d.fault(id, "no route and no operation is called "+shorten(id), didYouMean(id, ids))
-		}
-	}
+	exactKeys(d, "", s.Endpoints, ids)
 	for _, id := range ids {
-		if _, ok := s.Endpoints[id]; !ok {
-			d.report(place{}, id+" is missing", "add its summary and description")
+		if words, is := s.Endpoints[id]; is {
+			exactKeys(d, join(id, "fields"), words.Fields, fields[id])
 		}
 	}
 	return s.faults()

@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
@@ -32,10 +31,9 @@ func Load(fsys fs.FS) (*Site, error) {
 			Hint: "name the folder that holds service.yaml",
 		}}
 	}
-	var slow sync.WaitGroup // the longest files are read concurrently
-	l.list(&slow, "jobs", jobs, &s.Jobs)
-	l.list(&slow, "auditors", auditors, &s.Auditors)
-	l.pages(&slow)
+	l.list("jobs", jobs, &s.Jobs)
+	l.list("auditors", auditors, &s.Auditors)
+	l.pages()
 	decodeFile(l, "endpoints.yaml", &s.Endpoints, nil)
 	s.Service.Limits.PromiseDays, s.Service.Limits.CopyDays = 30, 14 // unless the content has others
 	service := decodeFile(l, "service.yaml", &s.Service, checkService)
@@ -50,8 +48,6 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.static()
 	l.receipt(&s.Service)
 	l.icon()
-	slow.Wait()
-
 	for _, file := range l.files {
 		if s.documents[file] == nil {
 			l.fault(file, "nothing reads this file", "name it as anteroom init does, or remove it")
@@ -322,7 +318,7 @@ func (s *Site) checkVerifications() {
 	}
 }
 
-func (l *loader) pages(reading *sync.WaitGroup) {
+func (l *loader) pages() {
 	names := slices.Collect(maps.Keys(Markers))
 	for _, file := range l.files {
 		dir, base := path.Split(file)
@@ -339,11 +335,9 @@ func (l *loader) pages(reading *sync.WaitGroup) {
 		if !validID(name) {
 			d.report(place{}, "not the name of a page", "its name is its address: "+formats["id"].want)
 		}
-		reading.Go(func() {
-			if src := l.read(d); src != nil {
-				d.decodePage(src, page)
-			}
-		})
+		if src := l.read(d); src != nil {
+			d.decodePage(src, page)
+		}
 	}
 }
 
@@ -373,7 +367,7 @@ func (d *document) decodePage(src []byte, page *Page) {
 	}
 }
 
-func (l *loader) list(reading *sync.WaitGroup, name string, kind *listKind, target *List) {
+func (l *loader) list(name string, kind *listKind, target *List) {
 	inYAML, inJSON := l.site.document(name+".yaml"), l.site.document(name+".json")
 	d := inYAML
 	if slices.Contains(l.files, inJSON.file) {
@@ -383,16 +377,12 @@ func (l *loader) list(reading *sync.WaitGroup, name string, kind *listKind, targ
 			return
 		}
 	}
-	reading.Go(func() {
-		src := l.read(d)
-		if src == nil {
-			return
-		}
+	if src := l.read(d); src != nil {
 		var list *List
 		if list, d.faults = readList(d.file, src, kind); list != nil {
 			*target = *list
 		}
-	})
+	}
 }
 
 func (l *loader) contentVersion() []byte {

@@ -14,7 +14,6 @@ import (
 	"anteroom/edge/endpoint/bizday"
 	"anteroom/edge/endpoint/mcp/protocol"
 	"anteroom/edge/endpoint/org"
-	"anteroom/edge/endpoint/receipt"
 	"anteroom/edge/endpoint/selftest"
 	"anteroom/edge/endpoint/signal"
 	"anteroom/edge/input"
@@ -121,8 +120,6 @@ func (s *Site) placeholderValues() map[string]string {
 		"service":           service.Name,
 		"operator":          service.Operator,
 		"contact":           service.Contact,
-		"license":           service.License,
-		"epoch":             service.Epoch,
 		"tool_prefix":       service.ToolPrefix,
 		"as_of":             s.Current().AsOf,
 		"example_time":      model.ExampleTime,
@@ -153,19 +150,16 @@ func (s *Site) placeholderValues() map[string]string {
 		"founding_org_slots":   model.FoundingOrgSlots,
 		"description_version":  model.DescriptionVersion,
 		"aup_version":          s.AUP.Version,
-		"quest_version":        model.QuestVersion,
 		"quest_steps":          len(s.Quest.Steps),
 		"calendars":            len(bizday.IDs()),
 		"mcp_endpoint":         service.BaseURL() + protocol.Path,
 		"mcp_tools":            len(api.Tools),
 		"mcp_tools_reading":    len(api.Tools) - writingTools(),
 		"endpoints_no_tool":    strings.Join(noTool, ", "),
-		"mcp_server_version":   protocol.ServerVersion,
 		"mcp_versions":         strings.Join(protocol.Versions, ", "),
 		"mcp_stateless":        protocol.Stateless,
 		"preview_agents":       strings.Join(api.PreviewAgents, ", "),
 		"mcp_methods":          strings.Join(protocol.Methods, ", "),
-		"receipt_spec":         receipt.Spec,
 		"canon_registration":   canon.RegistrationRule,
 		"canon_charter":        canon.CharterRule,
 		"canon_receipt":        canon.ReceiptRule,
