@@ -25,7 +25,7 @@ func TestFeed(t *testing.T) {
 	showsAll(t, o, "/feed.atom", after[0], "<updated>2026-11-20T18:00:00Z</updated>\n  <author>")
 	for _, text := range []string{
 		"<id>https://www.anteroom.example/scoreboard/2026-11-20-2.json</id>", "<published>2026-11-20T18:00:00Z</published>",
-		`rel="alternate" type="application/json" href="https://www.anteroom.example/scoreboard/2026-11-20-2.json"`, "received from outside: 3;",
+		`rel="alternate" type="application/json" href="https://www.anteroom.example/scoreboard/2026-11-20-2.json"`, "Suggestions from outside: 3.",
 		"Corrected: orgs.charters_filed was 0 on the board of 2026-11-20. Two &lt;were&gt; one &amp; the same.",
 	} {
 		if !strings.Contains(after[0], text) || len(after) != len(before)+1 {

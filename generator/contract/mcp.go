@@ -85,13 +85,8 @@ func (g *Answers) toolEntry(t *api.Tool) object {
 		{"description", words.Description + " OpenAPI: " + operationID(op.Methods[len(op.Methods)-1], route.Path) + "."},
 		{"inputSchema", g.ToolInput(t, op)},
 		{"outputSchema", g.toolOutput(op)},
-		{"annotations", object{
-			{"title", words.Title}, // where the directory of Anthropic reads it
-			{"readOnlyHint", !op.Writes},
-			{"destructiveHint", false},
-			{"idempotentHint", !op.Writes},
-			{"openWorldHint", true},
-		}},
+		// The directory of Anthropic reads the title here.
+		{"annotations", model.MCPHints{Title: words.Title, ReadOnly: !op.Writes, Idempotent: !op.Writes, OpenWorld: true}},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"slices"
-	"strings"
 
 	"anteroom/generator/contract"
 	"anteroom/generator/output"
@@ -61,15 +60,12 @@ func (g *family) feed() []byte {
 }
 
 func inWords(s *site.Scoreboard) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Counts verified by hand as of %s. Agents verified: %d. Registrations recorded: "+
-		"%d. Org charters filed: %d. ",
-		s.AsOf, s.PilotWaitlist.VerifiedConversions, s.PilotWaitlist.RegistrationsRecorded, s.Orgs.ChartersFiled)
-	fmt.Fprintf(&b, "Suggestions received from outside: %d; originated internally: %d; shipped: %d. ",
-		s.Suggestions.ReceivedExternal, s.Suggestions.OriginatedInternally, s.Suggestions.Shipped)
-	fmt.Fprintf(&b, "Development, seed and test records, not counted: %d.", s.Excluded.Records)
-	for _, c := range s.Corrections {
-		fmt.Fprintf(&b, " Corrected: %s was %d on the board of %s. %s", c.Number, c.Was, c.Board, c.Reason)
+	text := "Counts verified by hand as of " + s.AsOf + "."
+	for i := range site.Numbers {
+		text += fmt.Sprintf(" %s: %d.", site.Numbers[i].Label, site.Numbers[i].Of(s))
 	}
-	return b.String()
+	for _, c := range s.Corrections {
+		text += fmt.Sprintf(" Corrected: %s was %d on the board of %s. %s", c.Number, c.Was, c.Board, c.Reason)
+	}
+	return text
 }

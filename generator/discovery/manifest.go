@@ -25,20 +25,18 @@ import (
 // comes later. Each of the two contains the other's size.
 func Index(a *contract.Answers, documents []output.File) ([]output.File, error) {
 	manifest := (&family{contract.Family{Answers: a}}).manifest(documents)
-	const tries = 4 // the sizes could chase each other, if both are about to have one more digit
-	for try, size := 1, 0; ; try++ {
-		g := &family{contract.Family{Answers: a}}
+	size := 0
+	var g *family
+	for range 3 { // the first lacks a size, and the second may give it another digit
+		g = &family{contract.Family{Answers: a}}
 		g.Add("/llms.txt", []byte(g.llmsText(documents, size)))
 		listed := manifest
 		listed.Documents = append(slices.Clone(manifest.Documents), manifestDocument(g.Files[0]))
 		slices.SortFunc(listed.Documents, func(a, b model.ManifestDocument) int { return strings.Compare(a.Path, b.Path) })
 		g.AddWithTrailer("/manifest.json", listed)
-		made := len(g.Files[1].Bytes)
-		if try == tries || kilobytes(made) == kilobytes(size) {
-			return g.Result()
-		}
-		size = made
+		size = len(g.Files[1].Bytes)
 	}
+	return g.Result()
 }
 
 func manifestDocument(f output.File) model.ManifestDocument {

@@ -303,15 +303,17 @@ func (s *Site) checkVerifications() {
 		}
 	}
 	ledger := newLedger()
-	var previous *Verification
+	follows, sum := "", ""
 	for i := range s.Verifications {
 		v := &s.Verifications[i]
 		d := s.documents["verifications/"+v.File+".yaml"]
 		if !d.decoded {
 			return // the later ones depend on it
 		}
-		checkVerification(d, v, previous, ledger)
-		previous = v
+		d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
+			"the verification before it has changed: its hash does not match", "restore both files from git")
+		ledger.Enter(v)
+		follows, sum = v.File, v.SHA256
 		if board := boards[v.File]; board != nil {
 			checkCounts(s.documents["scoreboard/"+v.File+".yaml"], board, v, ledger)
 		}

@@ -288,16 +288,6 @@ func (l *Ledger) Counts() map[string]int {
 	}
 }
 
-func checkVerification(d *document, v, previous *Verification, ledger *Ledger) {
-	var follows, sum string
-	if previous != nil {
-		follows, sum = previous.File, previous.SHA256
-	}
-	d.want(v.Follows == follows && v.FollowsSHA256 == sum, "follows",
-		"the verification before it has changed: its hash does not match", "restore both files from git")
-	ledger.Enter(v)
-}
-
 func checkCounts(d *document, board *Scoreboard, v *Verification, ledger *Ledger) {
 	const hint = "compare both files with git; only anteroom publish changes a count, on a new board"
 	d.want(v.BoardSHA256 == "" || v.BoardSHA256 == board.sum, "",

@@ -54,15 +54,13 @@ type PublishFault struct {
 // Bounds of a check. The publisher decides how large a log is.
 const (
 	filesAtOnce = 8
-	maxFaults   = 100
 	maxEntries  = 1 << 24         // all are kept in memory
 	maxSkew     = 5 * time.Minute // of the clock of a service
 )
 
 var (
-	ErrNoLog   = errors.New("no log published")
-	ErrEmpty   = errors.New("the log has a key but no verification yet")
-	ErrTooMany = fmt.Errorf("the check ended after %d faults", maxFaults)
+	ErrNoLog = errors.New("no log published")
+	ErrEmpty = errors.New("the log has a key but no verification yet")
 
 	errEnded = errors.New("a fault ended the check")
 )
@@ -125,9 +123,6 @@ func (c *check) run() error {
 }
 
 func (c *check) fault(path, what string, notes ...[]byte) {
-	if len(c.report.Faults) == maxFaults {
-		return
-	}
 	fault := PublishFault{Path: path, What: what}
 	for _, note := range notes {
 		fault.Notes = append(fault.Notes, string(note))
@@ -155,9 +150,6 @@ func (c *check) each(paths []string, use func(i int, text []byte) error) error {
 				err = nil
 			case err == nil:
 				err = use(from+i, texts[i])
-			}
-			if err == nil && len(c.report.Faults) == maxFaults {
-				err = ErrTooMany
 			}
 			if err != nil {
 				return err

@@ -32,10 +32,6 @@ const (
 	maxSize       = 1 << 32 // entries: package merkle does not return for sizes above 2^62
 )
 
-func (c *Checkpoint) body() string {
-	return torchwood.Checkpoint{Origin: c.Origin, Tree: merkle.Tree{N: c.Size, Hash: c.Root}}.String()
-}
-
 func parseBody(text string) (*Checkpoint, error) {
 	signed, err := torchwood.ParseCheckpoint(text)
 	if err != nil || signed.String() != text || signed.Extension != "" {
@@ -105,7 +101,8 @@ func open(text []byte, key string, witnesses []Witness) (*Checkpoint, error) {
 }
 
 func (c *Checkpoint) sign(signer note.Signer) ([]byte, error) {
-	text, err := note.Sign(&note.Note{Text: c.body()}, signer)
+	body := torchwood.Checkpoint{Origin: c.Origin, Tree: merkle.Tree{N: c.Size, Hash: c.Root}}.String()
+	text, err := note.Sign(&note.Note{Text: body}, signer)
 	if err != nil {
 		return nil, fmt.Errorf("sign checkpoint: %w", err)
 	}
