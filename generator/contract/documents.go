@@ -43,7 +43,7 @@ func (g *Answers) document(id string, route *api.Route) any {
 	case "aup":
 		return g.Site.AUP.AUP
 	case "roster":
-		return g.Roster()
+		return model.Roster{Scoreboard: g.Roster()}
 	case "org":
 		return g.OrgRules()
 	case "receipt":
@@ -212,8 +212,8 @@ func verification(board *site.Scoreboard) object {
 	return numbers
 }
 
-func (g *Answers) Roster() model.Roster {
-	roster := g.Site.Current().Roster
+func (g *Answers) Roster() model.Scoreboard {
+	roster := g.Site.Current().Scoreboard
 	roster.PilotWaitlist.YourPosition = roster.PilotWaitlist.VerifiedConversions + 1
 	roster.PilotWaitlist.FoundingSlots = model.FoundingAgentSlots
 	roster.PilotWaitlist.FoundingSlotsLeft = max(0, model.FoundingAgentSlots-roster.PilotWaitlist.VerifiedConversions)

@@ -282,11 +282,7 @@ func (d *description) documentSchema(path string) object {
 	case "/manifest.json":
 		return d.withTrailer(refTo[model.Manifest](d))
 	case "/scoreboard.json":
-		board := reflect.TypeFor[model.Roster]()
-		published, added := splitEdgeMembers(d.schemas.ofStruct(board), board)
-		shape := d.component("Scoreboard", published)
-		d.component(typeName(board), object{{"allOf", []object{shape, added}}})
-		return d.withTrailer(shape)
+		return d.withTrailer(refTo[model.Scoreboard](d))
 	case output.JobsPath:
 		return d.withTrailer(d.list("Jobs", output.JobsSchemaPath, &d.Site.Jobs))
 	case output.AuditorsPath:
@@ -302,24 +298,6 @@ func (d *description) withTrailer(shape object) object {
 func (d *description) component(name string, shape object) object {
 	d.schemas.components.Set(name, shape)
 	return ref("schemas", name)
-}
-
-func splitEdgeMembers(shape object, t reflect.Type) (published, added object) {
-	var fromEdge []string
-	for f := range t.Fields() {
-		if f.Tag.Get("from") == "edge" {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			fromEdge = append(fromEdge, name)
-		}
-	}
-	isAdded := func(name string) bool { return slices.Contains(fromEdge, name) }
-	properties := shape.Object("properties")
-	added = slices.Clone(shape)
-	added.Set("properties", only(slices.Clone(properties), fromEdge...))
-	added.Set("required", fromEdge)
-	shape.Set("properties", without(properties, fromEdge...))
-	shape.Set("required", slices.DeleteFunc(shape.Texts("required"), isAdded))
-	return shape, added
 }
 
 func (d *description) list(name, path string, l *site.List) object {

@@ -114,8 +114,15 @@ type Prohibited struct {
 	} `json:"-" yaml:"examples"`
 }
 
-// Roster is the scoreboard. scoreboard.json lacks the members that the edge adds.
+// Roster is the scoreboard with the members that the edge adds.
 type Roster struct {
+	Scoreboard
+	ServedAt      string `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"Time of this answer."`
+	CountsAgeDays int    `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
+}
+
+// Scoreboard is scoreboard.json.
+type Scoreboard struct {
 	Board             string            `json:"board" is:"text" doc:"Name of the board."`
 	AsOf              string            `json:"as_of" is:"date" doc:"Date of the last hand verification."`
 	VerifiedThrough   string            `json:"counts_verified_by_hand_through" is:"date" doc:"Last day that the hand-verified counts cover."`
@@ -131,8 +138,6 @@ type Roster struct {
 	WhatItMeans       []string          `json:"what_this_number_means" is:"text" minItems:"1" doc:"Meaning of the numbers."`
 	Corrections       []Correction      `json:"correction,omitempty" is:"group" optional:"true" doc:"Numbers that fell since the previous board, or lost verified records, with the reason. Usually absent."`
 	LiveNow           []string          `json:"live_now" doc:"The live endpoints, each as method and path."`
-	ServedAt          string            `json:"served_at,omitzero" from:"edge" format:"date-time" doc:"Time of this answer."`
-	CountsAgeDays     int               `json:"counts_age_days,omitzero" from:"edge" doc:"Whole UTC calendar days from as_of to the day of serving."`
 }
 
 type Correction struct {

@@ -157,7 +157,7 @@ type Scoreboard struct {
 	File   string `yaml:"-"`                        // base name without extension: "2026-11-20", "2026-11-20-2"
 	Format int    `yaml:"format,omitempty" min:"1"` // 0 is format 1; see newestFormat
 	sum    string // SumOfBoard of the file
-	model.Roster
+	model.Scoreboard
 }
 
 func (s *Scoreboard) day() string { return s.File[:len(dateForm)] }

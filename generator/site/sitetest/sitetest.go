@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-func read(file *fstest.MapFile) (board model.Roster) {
+func read(file *fstest.MapFile) (board model.Scoreboard) {
 	var members map[string]any
 	_ = yaml.Unmarshal(file.Data, &members)
 	text, _ := json.Marshal(members)
