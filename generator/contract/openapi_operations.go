@@ -13,7 +13,6 @@ import (
 	"anteroom/edge/jsondoc"
 	"anteroom/edge/respond"
 	"anteroom/generator/model"
-	"anteroom/generator/output"
 )
 
 func (d *description) parameters(operations []*api.Operation, method string) (parameters []object) {
@@ -233,10 +232,7 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 		}
 		shape = object{{"allOf", []object{shape, more}}}
 	}
-	content := object{{"schema", shape}}
-	if p == respond.TooManyWrites { // all problems have the same form
-		content.Set("example", d.problemExample())
-	}
+	content := object{{"schema", shape}} // the page of each problem has an example
 	d.responses.Set(name, d.response(strings.Join(texts, " "), respond.MediaProblem, content, headers...))
 	return ref
 }
@@ -244,22 +240,6 @@ func (d *description) problemResponse(types []*respond.ProblemType) object {
 var shownContracts = map[int]reflect.Type{
 	400: reflect.TypeFor[model.AskedContract](),
 	405: reflect.TypeFor[model.Contract](),
-}
-
-func (d *description) problemExample() model.JSON {
-	p, code := respond.TooManyWrites, api.RateLimited
-	return output.Compact(model.Problem{
-		Type: d.ProblemURL(p), Title: p.Title, Status: p.Status, Detail: d.Site.Problems.Types[p.Slug],
-		RequestID:   "5f1d9c0e8b7a4932",
-		Errors:      []input.Fault{{Code: code, Detail: d.Site.Problems.Codes[code]}},
-		ContractURL: d.URL(output.OpenAPIPath),
-		Trailer: model.Trailer{
-			Notice:        d.Snapshot.Notice,
-			ServedFrom:    d.Snapshot.CanonicalHost,
-			CanonicalHost: d.Snapshot.CanonicalHost,
-			HostNote:      d.Snapshot.NoteCanonical,
-		},
-	})
 }
 
 var headerTexts = map[string]struct{ what, kind, example string }{

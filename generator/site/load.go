@@ -149,19 +149,15 @@ func withoutPath(err error) string {
 	return err.Error()
 }
 
-func (l *loader) readFile(name string) ([]byte, error) {
-	info, err := fs.Stat(l.fsys, name)
+func (l *loader) read(d *document) []byte {
+	var src []byte
+	info, err := fs.Stat(l.fsys, d.file)
 	if err == nil {
 		err = assets.IsFile(info)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		src, err = fs.ReadFile(l.fsys, d.file)
 	}
-	return fs.ReadFile(l.fsys, name)
-}
-
-func (l *loader) read(d *document) []byte {
-	src, err := l.readFile(d.file)
 	d.sum = sha256.Sum256(src)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
