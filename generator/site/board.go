@@ -50,8 +50,8 @@ func nodeOf(v reflect.Value, is string) *yaml.Node {
 	return node
 }
 
-// at returns the value at a place such as pilot_waitlist.registrations_recorded, which can be set; it
-// is not valid if the board has no such place.
+// at returns the value at a place such as orgs.charters_filed, which can be set; it is not valid if
+// the board has no such place.
 func (s *Scoreboard) at(path string) reflect.Value {
 	v := reflect.ValueOf(&s.Scoreboard).Elem()
 	for name := range strings.SplitSeq(path, ".") {
