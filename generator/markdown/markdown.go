@@ -95,7 +95,10 @@ type Loss struct {
 func Losses(src []byte) []Loss {
 	var found []Loss
 	add := func(at int, what, hint string) { found = append(found, Loss{at, what, hint}) }
-	const rawHTML, asCode = "raw HTML is left out of the page", `write Markdown, or backquotes around it, or \< for the sign`
+	const (
+		rawHTML = "raw HTML is left out of the page"
+		asCode  = `write Markdown, or backquotes around it, or \< for the sign`
+	)
 	tree, ids := Parse(plain, src), map[string]bool{}
 	_ = ast.Walk(tree, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {

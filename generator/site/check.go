@@ -82,7 +82,8 @@ func checkPresence(d *document, p *model.Presence) {
 // The operations of the quest's steps. Every read comes before the first write, and registration is
 // last.
 var questOperations = []string{
-	"getPresence", "getAcceptableUse", "getScoreboard", "mintReceipt", "verifyReceipt", "sendSuggestion", "registerAgent",
+	"getPresence", "getAcceptableUse", "getScoreboard", "mintReceipt", "verifyReceipt", "sendSuggestion",
+	"registerAgent",
 }
 
 func checkQuest(d *document, q *Quest) {

@@ -154,7 +154,8 @@ func (d *document) readable(src []byte) bool {
 		case r == utf8.RuneError && n == 1:
 			d.report(placeOf(src, i), "not valid UTF-8", "save the file as UTF-8")
 			return false
-		case isControl(r) || strings.ContainsRune("\u0085\u2028\u2029\ufeff\ufffe\uffff", r): // YAML 1.1 ends lines at three
+		case isControl(r) || strings.ContainsRune("\u0085\u2028\u2029\ufeff\ufffe\uffff", r):
+			// YAML 1.1 ends lines at three of these.
 			d.report(placeOf(src, i), fmt.Sprintf("contains the control character U+%04X", r), "remove it")
 			return false
 		}
