@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"anteroom/edge/assets"
 	"anteroom/edge/endpoint/receipt"
@@ -31,9 +32,10 @@ func Load(fsys fs.FS) (*Site, error) {
 			Hint: "name the folder that holds service.yaml",
 		}}
 	}
-	l.list("jobs", jobs, &s.Jobs)
-	l.list("auditors", auditors, &s.Auditors)
-	l.pages()
+	var slow sync.WaitGroup // the longest files are read concurrently
+	l.list(&slow, "jobs", jobs, &s.Jobs)
+	l.list(&slow, "auditors", auditors, &s.Auditors)
+	l.pages(&slow)
 	decodeFile(l, "endpoints.yaml", &s.Endpoints, nil)
 	s.Service.Limits.PromiseDays, s.Service.Limits.CopyDays = 30, 14 // unless the content has others
 	service := decodeFile(l, "service.yaml", &s.Service, checkService)
@@ -48,6 +50,8 @@ func Load(fsys fs.FS) (*Site, error) {
 	l.static()
 	l.receipt(&s.Service)
 	l.icon()
+	slow.Wait()
+
 	for _, file := range l.files {
 		if s.documents[file] == nil {
 			l.fault(file, "nothing reads this file", "name it as anteroom init does, or remove it")
@@ -316,7 +320,7 @@ func (s *Site) checkVerifications() {
 	}
 }
 
-func (l *loader) pages() {
+func (l *loader) pages(reading *sync.WaitGroup) {
 	names := slices.Collect(maps.Keys(Markers))
 	for _, file := range l.files {
 		dir, base := path.Split(file)
@@ -333,9 +337,11 @@ func (l *loader) pages() {
 		if !validID(name) {
 			d.report(place{}, "not the name of a page", "its name is its address: "+formats["id"].want)
 		}
-		if src := l.read(d); src != nil {
-			d.decodePage(src, page)
-		}
+		reading.Go(func() {
+			if src := l.read(d); src != nil {
+				d.decodePage(src, page)
+			}
+		})
 	}
 }
 
@@ -365,7 +371,7 @@ func (d *document) decodePage(src []byte, page *Page) {
 	}
 }
 
-func (l *loader) list(name string, kind *listKind, target *List) {
+func (l *loader) list(reading *sync.WaitGroup, name string, kind *listKind, target *List) {
 	inYAML, inJSON := l.site.document(name+".yaml"), l.site.document(name+".json")
 	d := inYAML
 	if slices.Contains(l.files, inJSON.file) {
@@ -375,12 +381,16 @@ func (l *loader) list(name string, kind *listKind, target *List) {
 			return
 		}
 	}
-	if src := l.read(d); src != nil {
+	reading.Go(func() {
+		src := l.read(d)
+		if src == nil {
+			return
+		}
 		var list *List
 		if list, d.faults = readList(d.file, src, kind); list != nil {
 			*target = *list
 		}
-	}
+	})
 }
 
 func (l *loader) contentVersion() []byte {

@@ -120,6 +120,8 @@ func (s *Site) placeholderValues() map[string]string {
 		"service":           service.Name,
 		"operator":          service.Operator,
 		"contact":           service.Contact,
+		"license":           service.License,
+		"epoch":             service.Epoch,
 		"tool_prefix":       service.ToolPrefix,
 		"as_of":             s.Current().AsOf,
 		"example_time":      model.ExampleTime,
