@@ -81,7 +81,7 @@ func TestTextsOfTheLog(t *testing.T) {
 		"/log.html":                   {`id="counted"`, `src="/log.js"`, ` id="verifications"`, ` id="files"`, ` id="entries"`},
 		"/log.html.md": {
 			"| Origin | `www.anteroom.example/log` |", "`" + log.Key + "`, as in [vkey](/log/vkey)", "| Entries | 17 |", "`witness.example/one` at 2026-11-21T10:02:11Z",
-			"| Last verification | [2026-11-20](/scoreboard/2026-11-20.json) |", "| [2026-09-22](/scoreboard/2026-09-22.json) | [1 entry](/log/checkpoints/1) | nobody yet |",
+			"| Last verification | [2026-11-20](/scoreboard/2026-11-20.json) |", "| [2026-09-22](/scoreboard/2026-09-22.json) | [1 entry](/log/checkpoints/1) | no one yet |",
 			"| [`/log/checkpoint`](/log/checkpoint) |", "The last bundle is [`/log/tile/entries/000.p/17`](/log/tile/entries/000.p/17)",
 		},
 		"/manifest.json": {`"log": { "origin": "www.anteroom.example/log", "key": "` + log.Key + `", "size": 17, "checkpoint": "https://www.anteroom.example/log/checkpoint" }`},

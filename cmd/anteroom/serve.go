@@ -37,7 +37,7 @@ func serveCommand(t *cli.Terminal) *cobra.Command {
 	hostFlags(flags, &o)
 	flags.StringVar(&o.Address, "addr", defaultAddress, "listen at this `address`")
 	flags.StringVar(&o.Data, "data", server.DefaultData, "the `folder` of records and mail")
-	flags.BoolVar(&o.Create, "create", false, "create the database if there is none")
+	flags.BoolVar(&o.Create, "create", false, "create a missing database")
 	flags.StringVar(&o.TakeOver, "take-over", "", "adopt the database of another `host`")
 	flags.StringVar(&o.ClientIPHeader, "client-ip-header", "", "the header `name` with the caller's address")
 	flags.StringSliceVar(&o.Hosts, "host", nil, "another host `name`; may be repeated")

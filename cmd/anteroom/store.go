@@ -89,7 +89,8 @@ func (l *liveFlags) service(remote string) (string, error) {
 	}
 	host, port, err := net.SplitHostPort(l.local)
 	if err != nil {
-		return "", fmt.Errorf("--addr %q is neither of the form HOST:PORT nor a URL (such as https://www.anteroom.example)", l.local)
+		return "", fmt.Errorf("--addr %q is neither of the form HOST:PORT nor a URL "+
+			"(such as https://www.anteroom.example)", l.local)
 	}
 	if host == "" || net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"

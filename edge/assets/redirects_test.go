@@ -19,8 +19,11 @@ func TestParseRedirects(t *testing.T) {
 
 func TestLocation(t *testing.T) {
 	for _, c := range []struct{ to, query, want string }{
-		{"/b", "", "/b"}, {"/b", "x=1&y", "/b?x=1&y"}, {"/b?c=d", "x=1", "/b?c=d"},
-		{"/b#c", "", "/b#c"}, {"/b#c", "x=1", "/b?x=1#c"},
+		{"/b", "", "/b"},
+		{"/b", "x=1&y", "/b?x=1&y"},
+		{"/b?c=d", "x=1", "/b?c=d"},
+		{"/b#c", "", "/b#c"},
+		{"/b#c", "x=1", "/b?x=1#c"},
 	} {
 		if got := (Redirect{To: c.to}).Location(c.query); got != c.want {
 			t.Errorf("%s with %q leads to %s, want %s", c.to, c.query, got, c.want)

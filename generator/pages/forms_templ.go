@@ -24,7 +24,7 @@ import (
 )
 
 // callForm has the fields of an endpoint that writes, with the hints of the content. An answer
-// replaces its children. Without scripts it says bare, and is a dry run by GET if there is one: a GET
+// replaces its children. Without scripts it says bare, and is a dry run by GET, if it takes one: a GET
 // that writes would do so again when it is reloaded, and an address does not belong in a URL.
 func callForm(g *family, name, words, bare string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -181,7 +181,7 @@ func callForm(g *family, name, words, bare string) templ.Component {
 // longestLine characters fit a field of one line, which would join the lines of a longer text.
 const longestLine = 200
 
-// field leaves lengths to the service: a browser would cut what is pasted, and count other characters.
+// field leaves lengths to the service: a browser would cut a pasted text, and count other characters.
 func field(f *input.Field, hint, words string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -419,7 +419,7 @@ func fieldHint(g *family, op *api.Operation, f *input.Field) (hint string) {
 		hint = "Optional. " + hint
 	}
 	if f.Type == input.Text {
-		return hint + "Replace what is in angle brackets."
+		return hint + "Replace the words in angle brackets."
 	}
 	return hint + g.FieldMeaning(op, f.Name)
 }

@@ -218,7 +218,7 @@ func fold(words, id string) string {
 	case words == "":
 		return "</details>\n"
 	case id != "":
-		id = `<span id="` + html.EscapeString(id) + `"></span>` // a link to what is folded opens it
+		id = `<span id="` + html.EscapeString(id) + `"></span>` // a link there opens it
 	}
 	return "<details><summary>" + html.EscapeString(words) + "</summary>" + id + "\n"
 }

@@ -31,7 +31,10 @@ func shownGroups(list *site.List, path string) (groups []entryGroup) {
 		case 1:
 			counted = "is 1 " + words
 		}
-		group := entryGroup{Name: list.Groups[i].Name, Heading: fmt.Sprintf("There %s as of %s.", counted, list.AsOf), All: path}
+		group := entryGroup{
+			Name: list.Groups[i].Name, All: path,
+			Heading: fmt.Sprintf("There %s as of %s.", counted, list.AsOf),
+		}
 		if n > share {
 			group.Shown = fmt.Sprintf("The newest %d are below, and all are in", share)
 		}

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "anteroom/generator/site"
 
-// clients has the blocks to install the server. The identifier of one was that of a section.
+// clients has the blocks to install the server. Each keeps the identifier of its former section.
 func clients(list []site.Install, blocks []templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -104,7 +104,7 @@ func clients(list []site.Install, blocks []templ.Component) templ.Component {
 	})
 }
 
-// facts is a slip with a heading. Its identifier may be that of an operation.
+// facts is a slip with a heading. Its identifier may be an operation's.
 func facts(id, title string, rows []slipRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -61,7 +61,9 @@ func (c historyColumn) of(board *site.Scoreboard) string {
 }
 
 func (c historyColumn) corrects(board *site.Scoreboard) bool {
-	return slices.ContainsFunc(board.Corrections, func(one model.Correction) bool { return slices.Contains(c.counts, one.Number) })
+	return slices.ContainsFunc(board.Corrections, func(one model.Correction) bool {
+		return slices.Contains(c.counts, one.Number)
+	})
 }
 
 func historyCounts() (places []string) {
@@ -131,7 +133,8 @@ func (g *family) boardRows() (seats, others []slipRow) {
 		{Name: "Position of the next agent", Value: thousands(agents.YourPosition)},
 	}
 	for _, place := range []string{
-		"suggestions.received_external", "suggestions.originated_internally", "excluded_from_counts.development_seed_and_test_records",
+		"suggestions.received_external", "suggestions.originated_internally",
+		"excluded_from_counts.development_seed_and_test_records",
 	} {
 		others = append(others, slipRow{Name: countLabel(place), Value: thousands(g.Board().Number(place))})
 	}
