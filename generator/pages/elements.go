@@ -184,9 +184,10 @@ func renderTable(w util.BufWriter, src []byte, node ast.Node, entering bool) (as
 
 func renderTableHeader(w util.BufWriter, src []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	switch hasHeads := plainText(node, src) != ""; {
-	case !hasHeads:
+	case !hasHeads && entering:
 		write(w, "<tbody>\n")
 		return ast.WalkSkipChildren, nil
+	case !hasHeads:
 	case entering:
 		write(w, "<thead><tr>")
 	default:
