@@ -60,7 +60,8 @@ const (
 	mostWords       = 1200
 	mostPageBytes   = 30 << 10
 	mostScriptBytes = 25_000
-	mostScript      = 6_000 // of one file, as it is
+	mostScript      = 6_000  // of one file, uncompressed
+	mostStyle       = 14_000 // uncompressed
 )
 
 // wire is how many bytes a host sends for a document.
@@ -75,8 +76,11 @@ func wire(doc []byte) int {
 // TestPageSizes counts the words of every page, its bytes, and those of the scripts that it loads
 // with all that they import, compressed as a host compresses them.
 func TestPageSizes(t *testing.T) {
-	documents, imports := documents(shipped()), regexp.MustCompile(`(?:src=|from |import\()"(/[a-z./-]+js)"`)
+	documents, imports := documents(shipped()), regexp.MustCompile(`(?:src=|from |import\()"(/[a-z0-9./-]+js)"`)
 	largest := 0
+	if n := len(documents["/style.css"]); n > mostStyle {
+		t.Errorf("/style.css has %d bytes, more than %d", n, mostStyle)
+	}
 	for at, doc := range documents {
 		if path.Ext(at) == ".js" && len(doc) > mostScript {
 			t.Errorf("%s has %d bytes, more than %d", at, len(doc), mostScript)
