@@ -24,4 +24,5 @@ if (name(asked) && far <= 3) {
   const nearest = document.getElementById("nearest");
   nearest.href = page.href;
   nearest.textContent = page.textContent;
+  nearest.parentElement.previousElementSibling.textContent = "nearest page";
 }

@@ -30,7 +30,7 @@ func request() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"slip printed\"><h2>Your request</h2><dl class=\"rows\"><div class=\"wrap\"><dt>address</dt><dd id=\"address\">not shown</dd></div><div><dt>status</dt><dd>404</dd></div><div><dt>nearest page</dt><dd><a id=\"nearest\" href=\"/\">front page</a></dd></div></dl>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"slip printed\"><h2>Your request</h2><dl class=\"rows\"><div class=\"wrap\"><dt>address</dt><dd id=\"address\">not shown</dd></div><div><dt>status</dt><dd>404</dd></div><div><dt>try</dt><dd><a id=\"nearest\" href=\"/\">front page</a></dd></div></dl>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"anteroom/edge/api"
 	"anteroom/edge/respond"
@@ -54,6 +55,24 @@ func (g *family) APIRows() []slipRow {
 		{Name: "Try without storing", Value: "?" + api.DryRun.Name + "=1"},
 		{Name: "Repeat safely", Value: api.Key.Name},
 		{Name: "Errors", Value: "problem+json, RFC 9457"},
+	}
+}
+
+// GuideRows are the rules that a first call may break, each with its place.
+func (g *family) GuideRows() []slipRow {
+	var byGet []string
+	for _, route := range api.Routes {
+		writes := func(op *api.Operation) bool { return op.Writes }
+		if slices.ContainsFunc(contract.OperationsWith(route, http.MethodGet), writes) {
+			byGet = append(byGet, route.ID)
+		}
+	}
+	return []slipRow{
+		{Name: "A GET writes", Value: strings.Join(byGet, ", "), Link: "/field-guide.html#get"},
+		{Name: "Try without storing", Value: "?" + api.DryRun.Name + "=1", Link: "/field-guide.html#dry-run"},
+		{Name: "Repeat safely", Value: api.Key.Name, Link: "/field-guide.html#retention"},
+		{Name: "Paths", Value: "match exactly", Link: "/field-guide.html#conventions"},
+		{Name: "Faults", Value: "match the code", Link: "/field-guide.html#errors"},
 	}
 }
 

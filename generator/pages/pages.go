@@ -85,7 +85,7 @@ func Files(a *contract.Answers) (files []output.File, anchors map[string]map[str
 	g.drafts = append(g.drafts, draft{
 		Page: &site.Page{
 			Name: notFound, Title: "Nothing at this address",
-			Description: "Nothing is published here. The slip names the page with the nearest address.",
+			Description: "Nothing is published here. The slip names a page to try.",
 		},
 		markdown:   g.execute("not-found", missing{g, g.footer[:len(g.footer)-1]}),
 		components: map[string][]component{"request": {{request(), beside}}},

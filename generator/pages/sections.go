@@ -44,6 +44,7 @@ func (g *family) makeComponents() map[string][]component {
 		"board-corrections":  here(corrections(g.Corrected())),
 		"endpoints":          here(endpointList()),
 		"problems":           here(problemList()),
+		"guide-facts":        {{facts("first", "Before your first call", g.GuideRows()), beside}},
 		"api-facts":          {{apiSlip(g.APIRows()), beside}},
 		"quest-overview":     {{g.fromTemplate("quest-paste", g), inText}, {questHead(g, len(g.QuestPaste())), beside}},
 		"terms-rationale":    {{g.fromTemplate("terms-rationale", g), inText}, {policySlip(&g.Site.AUP.AUP), beside}},

@@ -237,7 +237,7 @@ var Markers = map[string][]string{
 		"business-days-form", "business-days-counting", "business-days-conventions", "business-days-calendars",
 		"business-days-operations",
 	},
-	"field-guide": {"endpoints", "kit", "problems", "not-built"},
+	"field-guide": {"guide-facts", "endpoints", "kit", "problems", "not-built"},
 	"index":       {"status", "start", "counts", "not-built"},
 	"jobs":        {"jobs", "job-offer", "audits"},
 	"log":         {"log-check", "log-state", "log-verifications", "log-files"},
