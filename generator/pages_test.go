@@ -109,6 +109,9 @@ func TestPageSizes(t *testing.T) {
 			t.Errorf("%s has %d words, more than %d", at, words, mostWords)
 		}
 	}
+	if bytes.Contains(documents["/llms-full.txt"], []byte("](#")) {
+		t.Error("/llms-full.txt links to places of one of its pages")
+	}
 	if n := len(documents["/llms-full.txt"]); n > 64<<10 || largest < 10_000 {
 		t.Errorf("llms-full.txt has %d bytes, the largest scripts of a page %d", n, largest)
 	}

@@ -170,7 +170,8 @@ func (g *family) render() (map[string]map[string]bool, error) {
 			g.Add(contract.TwinPath(d.Page), []byte(twins[i]))
 		}
 		if i < len(g.Site.Pages) && d.Name != "index" && d.Name != referencePage {
-			all.WriteString(twins[i] + "\n---\n\n")
+			here := "](" + contract.TwinPath(d.Page) + "#"
+			all.WriteString(strings.ReplaceAll(twins[i], "](#", here) + "\n---\n\n")
 		}
 	}
 	all.WriteString("Not in here: the front page, the list of operations, and the pages of endpoints " +
