@@ -82,7 +82,7 @@ func (g *generation) run(t *cli.Terminal, s *site.Site, now time.Time) (*project
 		return nil, err
 	}
 	r, err := project.Publish(t, g.public, snapshotOf(g.public), s, output, g.check, now, g.allowed...)
-	return r, err
+	return r, hintPermission(err)
 }
 
 // gcPercent lets the heap grow to nine times the memory in use (package runtime, GOGC): nearly all
@@ -106,6 +106,13 @@ func sourceDate(now time.Time) (time.Time, error) {
 }
 
 func loadContent(folder string, now time.Time) (*site.Site, error) { return project.Load(folder, now) }
+
+func hintPermission(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w (the file must be readable, and its folder must be writable)", err)
+	}
+	return err
+}
 
 func previewCommand(t *cli.Terminal) *cobra.Command {
 	var folder, address string
@@ -131,7 +138,7 @@ func buildCommand(t *cli.Terminal) *cobra.Command {
 			}
 			files, err := bundle.Build(cmd.Context(), out, generated.Snapshot, t.Err)
 			if err != nil {
-				return err
+				return hintPermission(err)
 			}
 			var sum int64
 			for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -36,7 +36,7 @@ func initCommand(t *cli.Terminal) *cobra.Command {
 				}
 			}
 			if err := project.Scaffold(dir, s, t.Now()); err != nil {
-				return fmt.Errorf("init %s: %w", args[0], err)
+				return hintPermission(fmt.Errorf("init %s: %w", args[0], err))
 			}
 			t.Printf("%s: %s, a new service (its README.md has the next steps). Run next:", args[0], s.Name)
 			t.Printf("  cd %s", args[0])
@@ -61,7 +61,7 @@ func updateTexts(t *cli.Terminal, dir string) error {
 		t.Printf("%s", line)
 	}
 	if err != nil {
-		return fmt.Errorf("init --update %s: %w", dir, err)
+		return hintPermission(fmt.Errorf("init --update %s: %w", dir, err))
 	}
 	t.Printf("%s: the other files, with boards and settings, are yours. Run next:", dir)
 	t.Printf("  anteroom generate --check")

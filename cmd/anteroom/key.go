@@ -38,7 +38,7 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 				named = filepath.Join(data, server.ReceiptKey)
 				if out == "" {
 					if err := disk.MakeFolder(data); err != nil {
-						return err
+						return hintPermission(err)
 					}
 				}
 			}
@@ -57,7 +57,7 @@ func keyRotateCommand(t *cli.Terminal) *cobra.Command {
 			if isLog {
 				rotate = rotateLog
 			}
-			return rotate(t, s, out, named == out, filepath.Join(content, serviceFile))
+			return hintPermission(rotate(t, s, out, named == out, filepath.Join(content, serviceFile)))
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "the `file` for the new secret key (default from --key-file, else --data)")

@@ -190,7 +190,7 @@ func (p *publication) cosign(ctx context.Context) (string, error) {
 		p.changed, err = true, disk.Replace(file, text)
 	}
 	if err != nil || ctx.Err() != nil {
-		return "", fmt.Errorf("keep the cosignatures in %s: %w", file, cmp.Or(err, ctx.Err()))
+		return "", fmt.Errorf("keep the cosignatures in %s: %w", file, cmp.Or(hintPermission(err), ctx.Err()))
 	}
 	n := 0
 	for _, w := range asked {
