@@ -289,6 +289,11 @@ func (d *doctor) checkStore(ctx context.Context) {
 		return
 	}
 	defer store.Close()
+	if !remote {
+		if err := disk.Private(d.store.data); err != nil {
+			d.addError(check, faulty, err, "")
+		}
+	}
 	d.checkRoom(store)
 	if d.site == nil {
 		return
@@ -347,7 +352,7 @@ func (d *doctor) checkRoom(store records.Reader) {
 	h, fix := healthy, ""
 	switch share := float64(used) / float64(most); {
 	case share >= 0.98:
-		h, fix = faulty, "writes are refused, or soon will be: make room, and restart the server"
+		h, fix = faulty, "writes are refused, or soon will be: make room"
 	case share >= full:
 		h, fix = warning, `see "The store" in OPERATIONS.md`
 	}

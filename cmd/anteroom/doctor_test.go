@@ -204,6 +204,7 @@ func TestDoctorFinds(t *testing.T) {
 			write("public/own.html", "x")
 			write("b.key", seed)
 			newStore(t, message, message)
+			check(t, os.Chmod("data", 0o755))
 			operate(t, "backup", "b.db")
 			check(t, os.Chtimes("b.db", time.Time{}, time.Now().AddDate(0, 0, -8)))
 			litestream(t, time.Now().Add(-2*time.Minute))
@@ -214,6 +215,7 @@ func TestDoctorFinds(t *testing.T) {
 			`fault key: .* does not publish this receipt key as receipt_keys.current \(sign with`,
 			`warning backups: the newest is b.db, 8 days old \(run anteroom backup`,
 			`fault replica: the replica is 2m\ds old \(check the log of Litestream\)`,
+			`fault store: data is accessible to others: got mode 0755, want 0700 \(run chmod 0700 data`,
 			`warning records: undelivered: .*2 .*the newest error: "550 5.1.1" \(once mail works, anteroom records retry`,
 			`fault mail: .* AUTH: not offered: got none, want PLAIN or LOGIN under TLS \(see Mail in OPERATIONS.md`,
 		}},
@@ -254,7 +256,7 @@ func TestDoctorFinds(t *testing.T) {
 			edit("content/service.yaml", `(?m)^  to: operator@anteroom.example$`, "$0\n  bounces: relay@anteroom.example")
 			operate(t, "generate")
 		}, "--key-file a.key " + bounces, []string{
-			`fault key: .*5 bytes.* \(anteroom key rotate makes one, `,
+			`fault key: .*5 bytes.* \(name the right file, or bring back your copy; `,
 			`fault store: .*lacks migration 0003_verify.sql \(start anteroom serve`,
 			`warning mail: a suggestion is lost if .* \(also give serve --outbox`,
 			`warning mail: mail server \S+: bounces: RCPT TO: 550 5.1.1 unknown \(relay.bounces of service.yaml`,

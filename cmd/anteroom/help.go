@@ -51,7 +51,7 @@ Commands:
 {{- else}}
 
 Flags:
-{{.LocalFlags.FlagUsagesWrapped %d | trimTrailingWhitespaces}}
+{{.Flags.FlagUsagesWrapped %d | trimTrailingWhitespaces}}
 {{- end}}
 `, helpWidth-longestOverhang)
 

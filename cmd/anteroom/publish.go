@@ -107,6 +107,17 @@ func (p *publication) printTemplate(ctx context.Context) error {
 func (p *publication) undoVerification(ctx context.Context) error {
 	o := p.verify
 	o.Committed = committed
+	address, err := p.at.service(p.store.remote)
+	if err != nil {
+		return err
+	}
+	if address != "" {
+		service, err := live.New(address)
+		if err != nil {
+			return err
+		}
+		o.Live = service.Facts
+	}
 	withdraw, err := verification.Undo(ctx, p.t, o)
 	if err != nil || !withdraw {
 		return err

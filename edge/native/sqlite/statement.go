@@ -184,7 +184,7 @@ func withHint(err error) error {
 		return fmt.Errorf("%w: the disk is full (make room on the disk of the data folder)", err)
 	case code(err) == sqlite3.SQLITE_BUSY:
 		return errBusy
-	case code(err) == sqlite3.SQLITE_CORRUPT:
+	case code(err) == sqlite3.SQLITE_CORRUPT || code(err) == sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf(`%w: the database is damaged (restore a backup: see "The store" in OPERATIONS.md)`, err)
 	}
 	return err

@@ -86,7 +86,8 @@ func (s *Store) open(path string, create bool) error {
 	// SQLite would make a file that other users may read, and would not sync its name.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("%w (give a data folder that this user may write to)", err)
+		return fmt.Errorf("%w (run this as the user of the service, or give it the data: chown -R USER: %s)",
+			err, filepath.Dir(path))
 	}
 	if err := errors.Join(f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
 		return err

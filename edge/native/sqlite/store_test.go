@@ -634,14 +634,16 @@ func BenchmarkExec(b *testing.B) {
 
 // TestDamaged: the error about a damaged database ends with the next step.
 func TestDamaged(t *testing.T) {
-	path := filepath.Join(t.TempDir(), FileName)
-	must(t, openStore(t, path).Close())
-	damaged := slices.Repeat([]byte{0x55}, 100_000)
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	must(t, err)
-	_, err = file.WriteAt(damaged, 4096)
-	must(t, errors.Join(err, file.Close()))
-	if _, err := OpenReadOnly(path); err == nil || !strings.Contains(err.Error(), "the database is damaged (restore a backup") {
-		t.Error(err)
+	for _, at := range []int64{0, 4096} {
+		path := filepath.Join(t.TempDir(), FileName)
+		must(t, openStore(t, path).Close())
+		damaged := slices.Repeat([]byte{0x55}, 100_000)
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		must(t, err)
+		_, err = file.WriteAt(damaged, at)
+		must(t, errors.Join(err, file.Close()))
+		if _, err := OpenReadOnly(path); err == nil || !strings.Contains(err.Error(), "the database is damaged (restore a backup") {
+			t.Errorf("damaged from byte %d on: %v", at, err)
+		}
 	}
 }

@@ -118,7 +118,7 @@ type Receipt = Secret[ed25519.PrivateKey]
 
 var receipts = kind[ed25519.PrivateKey]{
 	"receipt key", "the secret key", "key-file", "ANTEROOM_KEY", receiptkey.Parse,
-	"anteroom key rotate makes one, and publishes its public half",
+	"name the right file, or bring back your copy; if it is lost, anteroom key rotate --out makes another",
 }
 
 func LoadReceipt(t *cli.Terminal, file string) (ed25519.PrivateKey, error) {

@@ -170,7 +170,7 @@ func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, e
 	case err != nil:
 		return found, fmt.Errorf("verify: %w; --no-live does not ask the live service", err)
 	}
-	found.ByService, err = refuse(published, s.Service.BaseURL())
+	found.ByService, err = refuse(published, "the live service")
 	return found, err
 }
 
@@ -315,7 +315,7 @@ func Undo(ctx context.Context, t *cli.Terminal, o *Options) (withdraw bool, err 
 	}
 	public, err := o.Compare(ctx, s)
 	if public.ByService {
-		return false, fmt.Errorf("undo: %s is public, at %s (%s)", name, s.Service.BaseURL(), corrects)
+		return false, fmt.Errorf("undo: %s is live (%s)", name, corrects)
 	} else if err != nil {
 		return false, err
 	}

@@ -289,7 +289,7 @@ func TestUndo(t *testing.T) {
 		want    string
 	}{
 		{err: live.ErrUnreachable, want: "the service is unreachable"},
-		{facts: continuity.FromSite(loaded), want: "undo: 2026-12-01 is public, at https://www.anteroom.example (anteroom publish --correct corrects it)"},
+		{facts: continuity.FromSite(loaded), want: "undo: 2026-12-01 is live (anteroom publish --correct corrects it)"},
 		{err: live.ErrNothing, commit: "abc123", known: true, want: "undo: 2026-12-01 is committed, in abc123 (if that is neither pushed nor live, take the commit back with git first; otherwise"},
 		{offline: true, want: "undo: 2026-12-01 is in " + public + ", and may be public (leave out --no-live to ask the service)"},
 		{err: live.ErrNothing},
@@ -318,7 +318,7 @@ func TestCompare(t *testing.T) {
 		public  bool
 		want    string
 	}{
-		{facts: continuity.Facts{Documents: map[string]string{"/scoreboard/2027-01-01.json": "", "/gone.html": ""}}, want: "content is older than https://www.anteroom.example: /scoreboard/2027-01-01.json is published, and would vanish ("},
+		{facts: continuity.Facts{Documents: map[string]string{"/scoreboard/2027-01-01.json": "", "/gone.html": ""}}, want: "content is older than the live service: /scoreboard/2027-01-01.json is published, and would vanish ("},
 		{err: live.ErrUnreachable, want: "the service is unreachable; --no-live does not ask the live service"},
 		{err: live.ErrUnreachable, offline: true},
 		{err: live.ErrNothing},
