@@ -125,7 +125,7 @@ func (p *preview) publish(ctx context.Context, faults error) error {
 	}
 	files = append(files, assets.File{Path: scriptPath, MediaType: "text/javascript; charset=utf-8", Bytes: script},
 		assets.File{Path: versionPath, MediaType: "text/plain; charset=utf-8", Bytes: fmt.Append(nil, p.t.Now().UnixNano())})
-	p.made.Snapshot.Store = "" // the preview has another one
+	p.made.Snapshot.Store, p.made.Snapshot.Segments = "", nil // the preview has another store
 	documents, err := static.New(files)
 	if err != nil {
 		return err
