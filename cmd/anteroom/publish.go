@@ -107,17 +107,6 @@ func (p *publication) printTemplate(ctx context.Context) error {
 func (p *publication) undoVerification(ctx context.Context) error {
 	o := p.verify
 	o.Committed = committed
-	address, err := p.at.service(p.store.remote)
-	if err != nil {
-		return err
-	}
-	if address != "" {
-		service, err := live.New(address)
-		if err != nil {
-			return err
-		}
-		o.Live = service.Facts
-	}
 	withdraw, err := verification.Undo(ctx, p.t, o)
 	if err != nil || !withdraw {
 		return err
@@ -141,6 +130,7 @@ func (p *publication) run(ctx context.Context) (err error) {
 	d := p.deployment
 	p.folder = filepath.Dir(p.verify.Content)
 	p.verify.Public, p.verify.Offline = filepath.Join(p.folder, publicFolder), p.noLive
+	p.verify.Live = p.facts
 	p.generation = generation{content: p.verify.Content, public: p.verify.Public, secret: d.host.Receipt}
 	d.Environment, d.host.Data = p.store.remote, p.store.data
 	if p.template {
@@ -236,6 +226,26 @@ func (p *publication) generate(context.Context) (string, error) {
 	return cli.Plural(r.Changes, "changed document"), nil
 }
 
+func (p *publication) findService(s *site.Site) error {
+	address, err := p.at.service(p.store.remote)
+	if err != nil {
+		return err
+	}
+	if address == "" {
+		p.service = reach(s.Service.CanonicalHost)
+		return nil
+	}
+	p.service, err = live.New(address)
+	return err
+}
+
+func (p *publication) facts(ctx context.Context, s *site.Site) (continuity.Facts, error) {
+	if err := p.findService(s); err != nil {
+		return continuity.Facts{}, err
+	}
+	return p.service.Facts(ctx)
+}
+
 func (p *publication) look(ctx context.Context) (string, error) {
 	s, unlock, err := verification.Begin(p.verify.Content, p.t.Now())
 	if err != nil {
@@ -243,17 +253,9 @@ func (p *publication) look(ctx context.Context) (string, error) {
 	}
 	p.close = append(p.close, unlock)
 	p.site = s
-	address, err := p.at.service(p.store.remote)
-	if err != nil {
+	if err = p.findService(s); err != nil {
 		return "", err
 	}
-	if p.service, err = live.New(cmp.Or(address, s.Service.BaseURL())); err != nil {
-		return "", err
-	}
-	if address == "" {
-		p.service = reach(s.Service.CanonicalHost)
-	}
-	p.verify.Live = p.service.Facts
 	if p.public, err = p.verify.Compare(ctx, s); err != nil {
 		return "", err
 	}

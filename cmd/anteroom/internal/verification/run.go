@@ -31,7 +31,7 @@ type Options struct {
 	NewStore        bool // start with another store
 	Offline         bool // do not compare the content with the live service
 
-	Live func(ctx context.Context) (continuity.Facts, error) // of the service; nil asks its canonical host
+	Live func(ctx context.Context, s *site.Site) (continuity.Facts, error) // of the service with a content
 	// Committed returns a commit of git that has a file, or "". known is false if git was not asked.
 	Committed func(ctx context.Context, file string) (commit string, known bool, err error)
 }
@@ -155,15 +155,7 @@ func (o *Options) Compare(ctx context.Context, s *site.Site) (found Published, e
 	if found.InFolder, err = refuse(published, o.Public); err != nil || o.Offline {
 		return found, err
 	}
-	ask := o.Live
-	if ask == nil {
-		service, err := live.New(s.Service.BaseURL())
-		if err != nil {
-			return found, err
-		}
-		ask = service.Facts
-	}
-	published, err = ask(ctx)
+	published, err = o.Live(ctx, s)
 	switch {
 	case errors.Is(err, live.ErrNothing):
 		return found, nil

@@ -296,7 +296,7 @@ func TestUndo(t *testing.T) {
 	} {
 		withdraw, err := Undo(t.Context(), terminal, &Options{
 			Content: folder, Public: public, Offline: c.offline,
-			Live:      func(context.Context) (continuity.Facts, error) { return c.facts, c.err },
+			Live:      func(context.Context, *site.Site) (continuity.Facts, error) { return c.facts, c.err },
 			Committed: func(context.Context, string) (string, bool, error) { return c.commit, c.known, nil },
 		})
 		left := map[bool]int{true: 0, false: len(files)}[c.want == ""]
@@ -326,7 +326,7 @@ func TestCompare(t *testing.T) {
 		{facts: continuity.FromSite(s), public: true},
 	} {
 		o.Offline = c.offline
-		o.Live = func(context.Context) (continuity.Facts, error) { return c.facts, c.err }
+		o.Live = func(context.Context, *site.Site) (continuity.Facts, error) { return c.facts, c.err }
 		found, err := o.Compare(t.Context(), s)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || found != (Published{ByService: c.public}) {
 			t.Errorf("%+v: %+v, %v", c, found, err)
