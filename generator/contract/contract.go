@@ -255,6 +255,17 @@ func Writes(route *api.Route) bool {
 	return WriteOperation(route).Writes
 }
 
+// WrittenByGet returns the routes on which a GET writes.
+func (g *Answers) WrittenByGet() (routes []*api.Route) {
+	writes := func(op *api.Operation) bool { return op.Writes }
+	for _, route := range api.Routes {
+		if slices.ContainsFunc(OperationsWith(route, "GET"), writes) {
+			routes = append(routes, route)
+		}
+	}
+	return routes
+}
+
 func OperationsWith(route *api.Route, method string) (operations []*api.Operation) {
 	for _, op := range ReadsFirst(route) {
 		if slices.Contains(op.Methods, method) {

@@ -70,15 +70,6 @@ func (g *family) text(name string) []byte {
 	return b.Bytes()
 }
 
-func (g *family) WrittenByGet() (paths []string) {
-	for _, route := range api.Routes {
-		if slices.ContainsFunc(contract.OperationsWith(route, "GET"), func(op *api.Operation) bool { return op.Writes }) {
-			paths = append(paths, route.Path)
-		}
-	}
-	return paths
-}
-
 // ContentPreferences returns the signals of contentsignals.org and of the IETF's drafts on AI
 // preferences, as lines for robots.txt and as header fields. Both follow from one setting.
 func (g *family) ContentPreferences() []string {

@@ -61,11 +61,8 @@ func (g *family) APIRows() []slipRow {
 // GuideRows are the rules that a first call may break, each with its place.
 func (g *family) GuideRows() []slipRow {
 	var byGet []string
-	for _, route := range api.Routes {
-		writes := func(op *api.Operation) bool { return op.Writes }
-		if slices.ContainsFunc(contract.OperationsWith(route, http.MethodGet), writes) {
-			byGet = append(byGet, route.ID)
-		}
+	for _, route := range g.WrittenByGet() {
+		byGet = append(byGet, route.ID)
 	}
 	return []slipRow{
 		{Name: "A GET writes", Value: strings.Join(byGet, ", "), Link: "/field-guide.html#get"},
